@@ -1,0 +1,239 @@
+//! What can be asked for on the command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use newfound::images::Split;
+use newfound::network::{Backbone, StridePlacement};
+
+/// Takes an image classifier to a new place: adapts it to unlabelled images from there, tells unknown images from known
+/// ones, and sorts the unknown into new classes of their own.
+#[derive(Debug, Parser)]
+#[command(name = "newfound", version, max_term_width = 100, subcommand_required = true, arg_required_else_help = true)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Say nothing but warnings and errors.
+    #[arg(long, global = true)]
+    pub quiet: bool,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show everything on a built-in two-domain image set, in about two minutes.
+    Demo(DemoArgs),
+    /// Train a source classifier on labelled images (cross-entropy only).
+    Train(TrainArgs),
+    /// Adapt a classifier to a folder of unlabelled images: the main job.
+    Adapt(AdaptArgs),
+    /// Predict the class of images: one line each, to standard output.
+    Predict(PredictArgs),
+    /// Score a run against labels: OS*, UNK, HOS and the rest.
+    Evaluate(EvaluateArgs),
+    /// Write RUN/report.html again.
+    Report(ReportArgs),
+    /// Say what a model, a run or a folder of images is.
+    Inspect(InspectArgs),
+}
+
+/// `newfound demo`
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Where images, model and run are written.
+    #[arg(long, value_name = "DIR", default_value = "newfound-demo")]
+    pub out: PathBuf,
+    /// Everything random follows from it.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+}
+
+/// Options that select images.
+#[derive(Debug, Args)]
+pub struct ImagesArgs {
+    /// A folder (read with all folders below it), a list file of `path` or `path label` lines, or one image.
+    #[arg(value_name = "IMAGES")]
+    pub images: PathBuf,
+    /// Use only the class folders of a benchmark: office31-paper, office31-caltech or office-home.
+    #[arg(long, value_name = "NAME")]
+    pub split: Option<Split>,
+}
+
+/// Options about a model that was made elsewhere.
+#[derive(Debug, Args)]
+pub struct ForeignArgs {
+    /// Names of its classes in the order of its outputs: a file with one name per line, or names with commas between.
+    #[arg(long, value_name = "FILE|A,B,C")]
+    pub classes: Option<String>,
+    /// Where its bottleneck blocks have their stride: v1.5 (in the 3×3, as torchvision) or v1 (in the first 1×1).
+    #[arg(long, value_name = "KIND")]
+    pub stride: Option<StridePlacement>,
+    /// Side of the square images it expects.
+    #[arg(long, value_name = "PIXELS")]
+    pub size: Option<u32>,
+}
+
+/// Options that every long work has.
+#[derive(Debug, Args)]
+pub struct WorkArgs {
+    /// Where to compute: cpu, or a GPU the program was built for (cuda:0, rocm:0, wgpu, metal, vulkan).
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub device: String,
+    /// Go on with an interrupted work.
+    #[arg(long)]
+    pub resume: bool,
+    /// A TOML file with choices; flags win over it.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Any choice by its name in the configuration; may be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Everything random follows from it.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Passes over the images.
+    #[arg(long, value_name = "N")]
+    pub epochs: Option<usize>,
+    /// Images per step.
+    #[arg(long, value_name = "N")]
+    pub batch: Option<usize>,
+    /// Learning rate of the new layers.
+    #[arg(long, value_name = "RATE")]
+    pub learning_rate: Option<f64>,
+    /// What is trained: all, last-stage or head.
+    #[arg(long, value_name = "PART")]
+    pub train: Option<String>,
+    /// Largest share of unreadable images that is still accepted.
+    #[arg(long, value_name = "PERCENT")]
+    pub max_bad: Option<f64>,
+}
+
+/// `newfound train`
+#[derive(Debug, Args)]
+pub struct TrainArgs {
+    /// The images: a folder of class folders, or a list of `path label` lines.
+    #[command(flatten)]
+    pub images: ImagesArgs,
+    /// The model to write.
+    #[arg(long, value_name = "MODEL")]
+    pub out: PathBuf,
+    /// The body: small, resnet18, resnet34, resnet50 or resnet101 [default: that of the weights, or resnet50].
+    #[arg(long, value_name = "NAME")]
+    pub backbone: Option<Backbone>,
+    /// Weights of the body to start from: safetensors or PyTorch, with torchvision's names.
+    #[arg(long, value_name = "FILE")]
+    pub weights: Option<PathBuf>,
+    /// About the images and the weights.
+    #[command(flatten)]
+    pub foreign: ForeignArgs,
+    /// How to train.
+    #[command(flatten)]
+    pub work: WorkArgs,
+}
+
+/// `newfound adapt`
+#[derive(Debug, Args)]
+pub struct AdaptArgs {
+    /// The target's images.
+    #[command(flatten)]
+    pub images: ImagesArgs,
+    /// The source model: one of newfound train, or a torchvision-style file.
+    #[arg(long, value_name = "MODEL")]
+    pub model: PathBuf,
+    /// The run folder to write.
+    #[arg(long, value_name = "RUN")]
+    pub out: PathBuf,
+    /// Number of private classes to allow for [default: as many as known ones].
+    #[arg(long, value_name = "N")]
+    pub private: Option<usize>,
+    /// A named set of choices: paper.
+    #[arg(long, value_name = "NAME")]
+    pub preset: Option<String>,
+    /// About a model made elsewhere.
+    #[command(flatten)]
+    pub foreign: ForeignArgs,
+    /// How to adapt.
+    #[command(flatten)]
+    pub work: WorkArgs,
+}
+
+/// How predictions are written.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Format {
+    /// Comma-separated values with a header.
+    Csv,
+    /// One JSON object per line.
+    Jsonl,
+}
+
+/// `newfound predict`
+#[derive(Debug, Args)]
+pub struct PredictArgs {
+    /// The images.
+    #[command(flatten)]
+    pub images: ImagesArgs,
+    /// A run folder, or a model file.
+    #[arg(long, value_name = "RUN|MODEL")]
+    pub model: PathBuf,
+    /// How to write.
+    #[arg(long, value_enum, default_value_t = Format::Csv)]
+    pub format: Format,
+    /// Where to compute.
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub device: String,
+    /// About a model made elsewhere.
+    #[command(flatten)]
+    pub foreign: ForeignArgs,
+}
+
+/// `newfound evaluate`
+#[derive(Debug, Args)]
+pub struct EvaluateArgs {
+    /// The run folder.
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// The labels: the folder of class folders the images are in, or a list of `path label` lines.
+    #[arg(long, value_name = "DIR|LIST")]
+    pub labels: PathBuf,
+    /// Use only the class folders of a benchmark.
+    #[arg(long, value_name = "NAME")]
+    pub split: Option<Split>,
+    /// Write JSON to standard output.
+    #[arg(long)]
+    pub json: bool,
+    /// Which predictions the JSON is about.
+    #[arg(long, value_enum, default_value_t = Way::Adapted)]
+    pub of: Way,
+}
+
+/// The ways to predict that a run can be scored for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Way {
+    /// The source model, unknown by entropy.
+    SourceOnly,
+    /// The initial clustering.
+    Clustering,
+    /// The adapted classifier.
+    Adapted,
+    /// Neighbour-refined.
+    Refined,
+    /// All four, each under its name.
+    All,
+}
+
+/// `newfound report`
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// The run folder.
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+}
+
+/// `newfound inspect`
+#[derive(Debug, Args)]
+pub struct InspectArgs {
+    /// A model file, a run folder, or a folder, list or file of images.
+    #[arg(value_name = "MODEL|RUN|IMAGES")]
+    pub path: PathBuf,
+}

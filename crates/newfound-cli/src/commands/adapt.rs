@@ -1,0 +1,40 @@
+//! `newfound adapt`
+
+use newfound::request::{AdaptRequest, adapt};
+use newfound::run::read_predictions;
+use newfound::{Result, device};
+use toml::{Table, Value};
+
+use super::configuration;
+use crate::args::AdaptArgs;
+use crate::terminal::Terminal;
+
+pub fn run(args: &AdaptArgs, terminal: &Terminal) -> Result<()> {
+    let place = device::place(&args.work.device)?;
+    let private = args.private.map(|count| ("private".to_string(), Value::Integer(count as i64)));
+    let more: Table = private.into_iter().collect();
+    let request = AdaptRequest {
+        images: &args.images.images,
+        split: args.images.split,
+        model: &args.model,
+        foreign: args.foreign.to_foreign()?,
+        out: &args.out,
+        resume: args.work.resume,
+        config: configuration(&args.work, args.preset.as_deref(), more)?,
+    };
+    let folder = adapt(&request, &place, terminal)?;
+    super::report::write(&folder, None)?;
+    let rows = read_predictions(&folder.predictions())?;
+    let unknown: Vec<&str> = rows.iter().map(|row| row.label.as_str()).filter(|l| l.starts_with("unknown-")).collect();
+    let mut classes = unknown.clone();
+    classes.sort_unstable();
+    classes.dedup();
+    terminal.say(&format!(
+        "found       {} images of known classes, {} unknown ones in {} new classes",
+        rows.len() - unknown.len(),
+        unknown.len(),
+        classes.len()
+    ));
+    terminal.say(&format!("report      {}", folder.report().display()));
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! `newfound evaluate`
+
+use newfound::Result;
+use newfound::evaluate::{Evaluation, evaluate};
+use newfound::images::{Side, labelled};
+use newfound::metrics::Scores;
+use newfound::run::RunFolder;
+
+use crate::args::{EvaluateArgs, Way};
+use crate::terminal::Terminal;
+
+pub fn run(args: &EvaluateArgs, terminal: &Terminal) -> Result<()> {
+    let folder = RunFolder::open(&args.run)?;
+    let labels = labelled(&args.labels, args.split, Side::Both, None)?;
+    let evaluation = evaluate(&folder, &labels)?;
+    if evaluation.unlabelled > 0 {
+        terminal.say(&format!("{} images of the run have no label and are not scored", evaluation.unlabelled));
+    }
+    super::report::write(&folder, Some(&evaluation))?;
+    if args.json {
+        let text = match args.of {
+            Way::SourceOnly => json(&evaluation.source_only),
+            Way::Clustering => json(&evaluation.clustering),
+            Way::Adapted => json(&evaluation.adapted),
+            Way::Refined => json(&evaluation.refined),
+            Way::All => json(&evaluation),
+        };
+        terminal.data(&text);
+    } else {
+        terminal.data(&table(&evaluation));
+        terminal.data(&details(&evaluation.adapted));
+    }
+    Ok(())
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(value).expect("scores are plain data");
+    text.push('\n');
+    text
+}
+
+/// A figure with one digit, or a dash where there is none.
+fn figure(value: Option<f64>) -> String {
+    value.map_or("–".to_string(), |value| format!("{value:.1}"))
+}
+
+/// The four ways to predict side by side.
+pub fn table(evaluation: &Evaluation) -> String {
+    let ways = [
+        ("source model, entropy threshold", &evaluation.source_only),
+        ("clustering alone", &evaluation.clustering),
+        ("adapted", &evaluation.adapted),
+        ("adapted, neighbour-refined", &evaluation.refined),
+    ];
+    let mut text = format!("{:<33}{:>7}{:>7}{:>7}{:>8}{:>7}\n", "", "OS*", "UNK", "HOS", "AUROC", "novel");
+    for (name, scores) in ways {
+        let Scores { os_star, unk, hos, auroc, novel, .. } = scores;
+        text += &format!(
+            "{name:<33}{:>7}{:>7}{:>7}{:>8}{:>7}\n",
+            figure(*os_star),
+            figure(*unk),
+            figure(*hos),
+            figure(*auroc),
+            figure(novel.accuracy)
+        );
+    }
+    text
+}
+
+/// The adapted classifier's other figures and its classes.
+fn details(scores: &Scores) -> String {
+    let mut text = format!(
+        "\nadapted: OS {}, UNK by class {}, HOS by class {}, FPR95 {}, OSCR {}, novel NMI {}, ARI {}\n\n{:<33}{:>7}{:>10}\n",
+        figure(scores.os),
+        figure(scores.unk_macro),
+        figure(scores.hos_macro),
+        figure(scores.fpr95),
+        figure(scores.oscr),
+        figure(scores.novel.nmi),
+        figure(scores.novel.ari),
+        "class",
+        "images",
+        "accuracy"
+    );
+    for class in &scores.per_class {
+        text += &format!("{:<33}{:>7}{:>10}\n", class.name, class.images, figure(class.accuracy));
+    }
+    text
+}

@@ -1,0 +1,83 @@
+//! `newfound predict`
+
+use newfound::images::{self, ImageList};
+use newfound::network::model::Model;
+use newfound::outcome::{Reference, row};
+use newfound::run::{Row, RunFolder};
+use newfound::supply::for_each_inferred;
+use newfound::{Error, Result, device};
+
+use crate::args::{Format, PredictArgs};
+use crate::terminal::Terminal;
+
+/// Images looked at before the first of them is predicted: keeps memory and waiting short, however many there are.
+const CHUNK: usize = 256;
+
+pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<()> {
+    let place = device::place(&args.device)?;
+    let foreign = args.foreign.to_foreign()?;
+    let (model, reference) = if args.model.is_dir() {
+        let folder = RunFolder::open(&args.model)?;
+        if !folder.model().is_file() {
+            let message = format!("this run is not finished: {}", args.model.display());
+            return Err(Error::request(message, "finish it with newfound adapt … --resume"));
+        }
+        (Model::read(&folder.model(), &foreign)?, Some(Reference::read(&folder.bank())?))
+    } else {
+        (Model::read(&args.model, &foreign)?, None)
+    };
+    let list = images::list(&args.images.images, args.images.split)?;
+    let (network, parameters) = model.load(place.engine, &place.device);
+    let description = &model.description;
+    let classes = description.classes.len();
+    if matches!(args.format, Format::Csv) {
+        terminal.data("path,label,confidence,unknown,refined_label,u_nc,u_cs\n");
+    }
+    let mut bad = 0;
+    for chunk in list.paths.chunks(CHUNK) {
+        let chunk = ImageList { root: list.root.clone(), paths: chunk.to_vec() };
+        let survey = images::survey(&chunk, &|_, _| {});
+        bad += survey.bad.len();
+        for image in &survey.bad {
+            let path = chunk.root.join(&image.path);
+            terminal.say(&format!("left out, {}: {}", image.reason, path.display()));
+        }
+        let paths = survey.good.into_iter().map(|image| image.path).collect();
+        let good = ImageList { root: list.root.clone(), paths };
+        for_each_inferred(&network, &parameters, &good, description, &place.device, |range, outputs| {
+            let refined = reference.as_ref().map(|reference| {
+                let prototypes = network.prototypes(&parameters);
+                reference.refine(&outputs.features, None, prototypes, &place.device)
+            });
+            for (i, image) in range.enumerate() {
+                let of = |values: &[f32]| values[i * classes..][..classes].to_vec();
+                let probabilities = of(&outputs.probabilities.values);
+                let row = match &refined {
+                    None => row(good.name(image), &description.classes, description.known, &probabilities, None),
+                    Some(refined) => {
+                        let p = of(&refined.probabilities.values);
+                        let refined = Some((p.as_slice(), refined.u_nc[i], refined.u_cs[i]));
+                        row(good.name(image), &description.classes, description.known, &probabilities, refined)
+                    }
+                };
+                terminal.data(&line(&row, args.format));
+            }
+            Ok(())
+        })?;
+    }
+    if bad == list.len() {
+        return Err(Error::failed(format!("none of the {bad} images could be read"), "their reasons are above"));
+    }
+    Ok(())
+}
+
+fn line(row: &Row, format: Format) -> String {
+    match format {
+        Format::Csv => newfound::run::csv_line(row),
+        Format::Jsonl => {
+            let mut text = serde_json::to_string(row).expect("a row is plain data");
+            text.push('\n');
+            text
+        }
+    }
+}

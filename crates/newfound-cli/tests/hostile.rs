@@ -1,0 +1,172 @@
+//! Files that lie, are broken, or are not what they say: a clear message, the right exit code, nothing half-written.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{adaptation, draw, newfound, run_in, workplace};
+
+/// Exit code and messages.
+fn outcome(folder: &Path, arguments: &[&str]) -> (i32, String) {
+    let output = newfound().current_dir(folder).args(arguments).output().unwrap();
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    (output.status.code().expect("an exit code: no crash"), text)
+}
+
+/// The names of everything in a folder.
+fn listing(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// A JPEG header that promises 30,000 × 30,000 pixels and has none.
+fn huge_jpeg() -> Vec<u8> {
+    let mut bytes = vec![0xFF, 0xD8, 0xFF, 0xC0, 0, 17, 8];
+    bytes.extend(30_000u16.to_be_bytes());
+    bytes.extend(30_000u16.to_be_bytes());
+    bytes.extend([3, 1, 0x11, 0, 2, 0x11, 1, 3, 0x11, 1]);
+    bytes.extend([0xFF, 0xD9]);
+    bytes
+}
+
+#[test]
+fn bad_images_are_named_counted_and_left_out() {
+    let place = workplace();
+    let here = place.path();
+    let good = fs::read(here.join("target/class-0/000.bmp")).unwrap();
+    fs::write(here.join("target/class-0/cut.bmp"), &good[..good.len() / 2]).unwrap();
+    fs::write(here.join("target/class-1/text.jpg"), "this is a text").unwrap();
+    fs::write(here.join("target/class-2/zero.png"), "").unwrap();
+    fs::write(here.join("target/class-3/huge.jpg"), huge_jpeg()).unwrap();
+
+    // Four of 64 are more than 1 %.
+    let (code, text) = outcome(here, &adaptation("run"));
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("4 of 64 images cannot be read") && text.contains("--max-bad"), "{text}");
+    assert!(!here.join("run").exists());
+
+    let mut arguments = adaptation("run");
+    arguments.extend(["--max-bad", "10"]);
+    let (code, text) = outcome(here, &arguments);
+    assert_eq!(code, 0, "{text}");
+    for name in ["cut.bmp", "text.jpg", "zero.png", "huge.jpg"] {
+        assert!(text.contains(name), "{name} is not named:\n{text}");
+    }
+    let predictions = fs::read_to_string(here.join("run/predictions.csv")).unwrap();
+    assert_eq!(predictions.lines().count(), 61);
+    assert!(predictions.starts_with("path,label,confidence,unknown,refined_label,u_nc,u_cs\n"));
+    let manifest = fs::read_to_string(here.join("run/manifest.json")).unwrap();
+    assert!(manifest.contains("huge.jpg") && manifest.contains("reason"));
+}
+
+#[test]
+fn files_of_weights_that_lie_are_refused() {
+    let place = workplace();
+    let here = place.path();
+    let model = fs::read(here.join("source.safetensors")).unwrap();
+    let header_length = u64::from_le_bytes(model[..8].try_into().unwrap()) as usize;
+    let header = String::from_utf8(model[8..8 + header_length].to_vec()).unwrap();
+    let with_header = |header: &str| {
+        let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+        bytes.extend(header.as_bytes());
+        bytes.extend(&model[8 + header_length..]);
+        bytes
+    };
+    // The bytes of `i` `os` `system` as a pickle that would call it.
+    let call = b"\x80\x02cos\nsystem\nq\x00X\x0b\x00\x00\x00touch owned\x85q\x01Rq\x02.".to_vec();
+    let mut not_finite = model.clone();
+    let end = not_finite.len();
+    not_finite[end - 4..].copy_from_slice(&f32::NAN.to_le_bytes());
+    let first_offset = header.find("\"data_offsets\":[0,").expect("the first tensor starts at 0");
+    let mut lying = header.clone();
+    lying.replace_range(first_offset + 17..first_offset + 18, "9");
+    let cases: Vec<(&str, Vec<u8>)> = vec![
+        ("empty.safetensors", Vec::new()),
+        ("text.safetensors", b"hello".to_vec()),
+        ("cut.safetensors", model[..model.len() - 100].to_vec()),
+        ("long-header.safetensors", [&u64::MAX.to_le_bytes()[..], &model[8..]].concat()),
+        ("offsets.safetensors", with_header(&lying)),
+        ("nan.safetensors", not_finite),
+        ("call.pth", call),
+    ];
+    let before = listing(here);
+    for (name, bytes) in cases {
+        let path = here.join(name);
+        fs::write(&path, bytes).unwrap();
+        let (code, text) = outcome(here, &["adapt", "target", "--model", name, "--out", "run"]);
+        assert_eq!(code, 2, "{name}: {text}");
+        assert!(text.contains("error:") && text.contains("hint:") && text.contains(name), "{name}: {text}");
+        fs::remove_file(&path).unwrap();
+    }
+    assert_eq!(before, listing(here), "nothing was executed, nothing was left behind");
+}
+
+#[test]
+fn a_class_list_of_the_wrong_length_is_refused() {
+    let place = workplace();
+    let here = place.path();
+    // A model made elsewhere: a body and one fc with 3 outputs, as a PyTorch user would export it.
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../newfound/tests/fixtures/weights");
+    assert!(fixture.is_dir());
+    let (code, text) = outcome(here, &["predict", "target", "--model", "source.safetensors", "--classes", "a"]);
+    assert_eq!(code, 2, "{text}");
+    assert!(text.contains("--classes"), "{text}");
+}
+
+#[test]
+fn one_image_and_strange_names_are_predicted() {
+    let place = workplace();
+    let here = place.path();
+    let strange = here.join("a folder, with \"quotes\" and ünïcode");
+    draw(&strange, 0..1, 1, true);
+    let single = strange.join("class-0/000.bmp");
+    let output = run_in(here, &["predict", &single.display().to_string(), "--model", "source.safetensors"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text.lines().count(), 2, "{text}");
+    let output = run_in(here, &[
+        "predict",
+        &strange.display().to_string(),
+        "--model",
+        "source.safetensors",
+        "--format",
+        "jsonl",
+    ]);
+    let line: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(line["path"], "class-0/000.bmp");
+    assert!(line["label"].as_str().unwrap().starts_with("class-"));
+}
+
+#[test]
+fn a_finished_run_predicts_and_evaluates() {
+    let place = workplace();
+    let here = place.path();
+    run_in(here, &adaptation("run"));
+    let output = run_in(here, &["predict", "target", "--model", "run"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text.lines().count(), 61);
+    let written = fs::read_to_string(here.join("run/predictions.csv")).unwrap();
+    let labels = |text: &str| -> Vec<String> {
+        text.lines().skip(1).map(|line| line.split(',').take(2).collect::<Vec<_>>().join(",")).collect()
+    };
+    assert_eq!(labels(&text), labels(&written), "the same model says the same about the same images");
+
+    let output = run_in(here, &["evaluate", "run", "--labels", "target", "--json"]);
+    let scores: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let keys = [
+        "os_star", "unk", "unk_macro", "hos", "hos_macro", "os", "auroc", "fpr95", "oscr", "novel", "per_class",
+        "confusion",
+    ];
+    for key in keys {
+        assert!(!scores[key].is_null(), "{key} is missing: {scores}");
+    }
+    let hos = scores["hos"].as_f64().unwrap();
+    assert!((0.0..=100.0).contains(&hos));
+    let per_class = scores["per_class"].as_array().unwrap();
+    assert_eq!(per_class.len(), 5);
+    assert_eq!(per_class[0]["images"], 12);
+    let output = run_in(here, &["evaluate", "run", "--labels", "target"]);
+    assert!(String::from_utf8(output.stdout).unwrap().contains("adapted"));
+}

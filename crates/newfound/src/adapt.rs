@@ -1,0 +1,389 @@
+//! The whole job of `newfound adapt`: features, clustering, the loop, predictions, and a folder that is whole at every
+//! moment.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use burn::tensor::{Device, Tensor};
+use serde::{Deserialize, Serialize};
+
+use crate::algorithm::{self, Position, Setting, State, steps_per_epoch};
+use crate::atomic;
+use crate::config::AdaptConfig;
+use crate::error::{Error, ErrorKind, Result};
+use crate::events::{Epoch, Event, Observer, Stage, Step};
+use crate::initialise::{Start, initialise};
+use crate::memory::{Bank, History, Queue};
+use crate::network::model::{Description, Model};
+use crate::network::{Engine, Network, Parameters, download, upload};
+use crate::optimiser::at_rest;
+use crate::outcome::{conclude, warn_about_collapse};
+use crate::run::{Checkpoint, EventLog, Manifest, RunFolder};
+use crate::images::ImageList;
+use crate::supply::TargetViews;
+use crate::weights::Array;
+
+/// A checkpoint is written at the end of every epoch, and within a longer one after this time.
+const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(300);
+
+/// What is adapted to what, and how.
+pub struct Adaptation<'a> {
+    /// The source model.
+    pub model: &'a Model,
+    /// The target's images: paths and nothing else.
+    pub images: &'a ImageList,
+    /// All choices.
+    pub config: &'a AdaptConfig,
+    /// What the run is made from.
+    pub manifest: &'a Manifest,
+    /// Where it is written.
+    pub folder: &'a RunFolder,
+    /// Go on with an interrupted run.
+    pub resume: bool,
+    /// Where tensors live.
+    pub device: &'a Device,
+    /// What computes the network.
+    pub engine: Engine,
+    /// Who listens.
+    pub observer: &'a dyn Observer,
+}
+
+/// Everything of a state that is not a tensor.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Progress {
+    epoch: usize,
+    step: usize,
+    bank_images: Vec<usize>,
+    queue_images: Vec<usize>,
+    queue_next: usize,
+    history_labels: Vec<u32>,
+    history_pending: Vec<u32>,
+    history_slot: usize,
+    sums: Sums,
+    event_bytes: u64,
+}
+
+/// Running sums of an epoch's figures.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+struct Sums {
+    loss: f64,
+    classification: f64,
+    contrastive: f64,
+    diversity: f64,
+    selected: f64,
+    images: usize,
+}
+
+impl Sums {
+    fn add(&mut self, step: &Step) {
+        let images = step.images as f64;
+        self.loss += step.loss * images;
+        self.classification += step.classification * images;
+        self.contrastive += step.contrastive * images;
+        self.diversity += step.diversity * images;
+        self.selected += step.selected * images;
+        self.images += step.images;
+    }
+}
+
+/// Whether there are enough images and classes for a request to make sense.
+pub fn check(source: &Description, images: usize, config: &AdaptConfig) -> Result<()> {
+    let known = source.known;
+    let private = config.private.count(known);
+    let clusters = known + private;
+    if images < clusters {
+        let message = format!(
+            "{images} images are too few for {clusters} classes ({known} known and {private} private)"
+        );
+        return Err(Error::request(message, "give more images, or fewer private classes with --private N"));
+    }
+    if clusters < 2 {
+        let message = "a single class leaves nothing to tell apart";
+        return Err(Error::request(message, "allow for unknown classes with --private N"));
+    }
+    Ok(())
+}
+
+/// Runs the job to its end, or until the observer asks to stop.
+pub fn adapt(job: &Adaptation) -> Result<()> {
+    let identity = prepare(job)?;
+    if job.resume && job.folder.model().is_file() && job.folder.predictions().is_file() {
+        let message = format!("this run is complete; there is nothing to resume: {}", job.folder.root().display());
+        job.observer.on(&Event::Warning { message });
+        return Ok(());
+    }
+    let start = initialise(job, &identity)?;
+    let network = Network::new(start.architecture(job), job.engine);
+    let (state, progress) = match resumed(job, &network, &identity)? {
+        Some(found) => found,
+        None => begin(job, &network, &start),
+    };
+    let log = EventLog::open(&job.folder.events(), progress.event_bytes)?;
+    let mut loop_ = Loop { job, network: &network, state, progress, log, identity };
+    loop_.run()?;
+    let history = &loop_.state.history;
+    warn_about_collapse(&history.pending, start.known, job.observer);
+    conclude(job, &network, &start, &loop_.state.online)?;
+    // The result is on disk: what was kept for a resumption has done its duty.
+    for path in [Checkpoint::<Progress>::path(&job.folder.checkpoint()), Start::path(job.folder)] {
+        std::fs::remove_file(&path).map_err(|source| Error::io("remove the checkpoint", &path, source))?;
+    }
+    Ok(())
+}
+
+/// Writes configuration and manifest of a new run, or makes sure that they are those of the run to resume.
+fn prepare(job: &Adaptation) -> Result<String> {
+    let Adaptation { folder, manifest, config, .. } = job;
+    let text = toml::to_string(config).expect("a configuration is plain data");
+    if job.resume && folder.manifest().is_file() {
+        let then = Manifest::read(&folder.manifest())?;
+        let path = folder.config();
+        let config_then =
+            std::fs::read_to_string(&path).map_err(|source| Error::io("read the configuration", &path, source))?;
+        let difference = manifest.difference(&then).or_else(|| config_difference(&config_then, &text));
+        if let Some(difference) = difference {
+            let message = format!("this run cannot be resumed: {difference}: {}", folder.root().display());
+            return Err(Error::request(message, "give what the run was started with, or another folder with --out"));
+        }
+    } else {
+        let path = folder.config();
+        atomic::write(&path, text.as_bytes()).map_err(|source| Error::io("write the configuration", &path, source))?;
+        manifest.write(&folder.manifest())?;
+    }
+    let images: Vec<&str> = manifest.images.iter().map(|file| file.blake3.as_str()).collect();
+    let whole = format!("{text}\n{}\n{}", manifest.model.blake3, images.join("\n"));
+    Ok(blake3::hash(whole.as_bytes()).to_hex().to_string())
+}
+
+/// The first key whose value differs, in words.
+fn config_difference(then: &str, now: &str) -> Option<String> {
+    let then: toml::Table = then.parse().ok()?;
+    let now: toml::Table = now.parse().ok()?;
+    let differing = now.iter().find(|(key, value)| then.get(*key) != Some(value));
+    differing.map(|(key, value)| {
+        let before = then.get(key).map_or("absent".into(), toml::Value::to_string);
+        format!("{key} was {before} then, is {value} now")
+    })
+}
+
+/// The state before the first step.
+fn begin(job: &Adaptation, network: &Network, start: &Start) -> (State, Progress) {
+    let Adaptation { config, device, .. } = *job;
+    let mut arrays = job.model.arrays.clone();
+    arrays.extend(start.head.clone().into_arrays());
+    let online = Parameters::from_arrays(network.specs().clone(), arrays, device);
+    let count = job.images.len();
+    let features = matrix(&start.features, device);
+    let mut draws = crate::random::Stream::new(config.seed, "bank", &[]);
+    let bank_images = Bank::choose(count, config.bank, &mut draws);
+    let queue_images = Bank::choose(count, config.queue, &mut draws);
+    let rows: Vec<i64> = queue_images.iter().map(|&image| image as i64).collect();
+    let queued = features.clone().select(0, Tensor::from_data(rows.as_slice(), device));
+    let state = State {
+        velocity: at_rest(&online),
+        momentum: online.clone(),
+        online,
+        bank: Bank::new(bank_images, features, matrix(&start.clustering, device)),
+        queue: Queue::new(queue_images, queued),
+        history: History::new(&start.labels(), config.history),
+    };
+    (state, Progress {
+        epoch: 0,
+        step: 0,
+        bank_images: Vec::new(),
+        queue_images: Vec::new(),
+        queue_next: 0,
+        history_labels: Vec::new(),
+        history_pending: Vec::new(),
+        history_slot: 0,
+        sums: Sums::default(),
+        event_bytes: 0,
+    })
+}
+
+/// An array of rank 2 on a device.
+pub(crate) fn matrix(array: &Array, device: &Device) -> Tensor<2> {
+    upload(array.values.clone(), device).reshape([array.shape[0], array.shape[1]])
+}
+
+/// The state of an interrupted run, if there is one.
+fn resumed(job: &Adaptation, network: &Network, identity: &str) -> Result<Option<(State, Progress)>> {
+    if !job.resume {
+        return Ok(None);
+    }
+    let Some(checkpoint) = Checkpoint::<Progress>::read(&job.folder.checkpoint())? else { return Ok(None) };
+    if checkpoint.identity != identity {
+        let message = format!("the checkpoint belongs to another run: {}", job.folder.root().display());
+        return Err(Error::request(message, "give what the run was started with, or another folder with --out"));
+    }
+    let Checkpoint { mut tensors, state: progress, .. } = checkpoint;
+    let device = job.device;
+    let mut group = |prefix: &str| -> BTreeMap<String, Array> {
+        let names: Vec<String> = tensors.keys().filter(|name| name.starts_with(prefix)).cloned().collect();
+        let take = |name: String| (name[prefix.len()..].to_string(), tensors.remove(&name).expect("listed"));
+        names.into_iter().map(take).collect()
+    };
+    let parameters = |arrays| Parameters::from_arrays(network.specs().clone(), arrays, device);
+    let (online, momentum) = (parameters(group("online/")), parameters(group("momentum/")));
+    let velocity = parameters(group("velocity/")).values;
+    let mut memory = group("memory/");
+    let mut take = |name: &str| matrix(&memory.remove(name).expect("written with every checkpoint"), device);
+    let state = State {
+        online,
+        momentum,
+        velocity,
+        bank: Bank {
+            images: progress.bank_images.clone(),
+            features: take("bank-features"),
+            probabilities: take("bank-probabilities"),
+        },
+        queue: Queue {
+            images: progress.queue_images.clone(),
+            keys: take("queue-keys"),
+            next: progress.queue_next,
+        },
+        history: History {
+            labels: progress.history_labels.clone(),
+            pending: progress.history_pending.clone(),
+            epochs: job.config.history,
+            slot: progress.history_slot,
+        },
+    };
+    job.observer.on(&Event::Resumed { epoch: progress.epoch + 1, step: progress.step });
+    Ok(Some((state, progress)))
+}
+
+/// The loop with its state, its log and its checkpoints.
+struct Loop<'a> {
+    job: &'a Adaptation<'a>,
+    network: &'a Network,
+    state: State,
+    progress: Progress,
+    log: EventLog,
+    identity: String,
+}
+
+impl Loop<'_> {
+    fn run(&mut self) -> Result<()> {
+        let Adaptation { config, images, observer, .. } = *self.job;
+        let steps = steps_per_epoch(images.len(), config.batch);
+        observer.on(&Event::Began { stage: Stage::Adapting, total: config.epochs * images.len() });
+        while self.progress.epoch < config.epochs {
+            self.epoch(steps)?;
+        }
+        observer.on(&Event::Ended { stage: Stage::Adapting });
+        Ok(())
+    }
+
+    fn epoch(&mut self, steps: usize) -> Result<()> {
+        let job = self.job;
+        let (config, epoch) = (job.config, self.progress.epoch);
+        let began = Instant::now();
+        let mut saved = began;
+        let mut seen = 0;
+        let batches = algorithm::batches(job.images.len(), config.batch, config.seed, epoch);
+        let todo = batches[self.progress.step..].to_vec();
+        let description = &job.model.description;
+        let views = TargetViews { images: job.images, description, seed: config.seed, epoch };
+        views.for_each(todo, job.device, |batch| {
+            let at = Position { epoch, step: self.progress.step, steps };
+            let setting = Setting { network: self.network, config, device: job.device };
+            let figures = algorithm::step(&mut self.state, batch, at, &setting)?;
+            self.log.append(&Event::Step(figures))?;
+            self.progress.step += 1;
+            self.progress.sums.add(&figures);
+            seen += figures.images;
+            job.observer.on(&Event::Step(figures));
+            let done = epoch * job.images.len() + self.progress.sums.images;
+            job.observer.on(&Event::Advanced { stage: Stage::Adapting, done });
+            let last = self.progress.step == steps;
+            if job.observer.stop_requested() && !last {
+                self.save()?;
+                return Err(ErrorKind::Stopped { kept: job.folder.root().to_path_buf() }.into());
+            }
+            if saved.elapsed() > CHECKPOINT_INTERVAL && !last {
+                self.save()?;
+                saved = Instant::now();
+            }
+            Ok(())
+        })?;
+        self.end_of_epoch(seen as f64 / began.elapsed().as_secs_f64())?;
+        if job.observer.stop_requested() && self.progress.epoch < config.epochs {
+            return Err(ErrorKind::Stopped { kept: job.folder.root().to_path_buf() }.into());
+        }
+        Ok(())
+    }
+
+    fn end_of_epoch(&mut self, images_per_second: f64) -> Result<()> {
+        let known = self.job.model.description.known as u32;
+        let unknown = self.state.history.pending.iter().filter(|&&label| label >= known).count();
+        let label_changes = self.state.history.advance();
+        let Sums { loss, classification, contrastive, diversity, selected, images } = self.progress.sums;
+        let count = images as f64;
+        let event = Event::Epoch(Epoch {
+            epoch: self.progress.epoch + 1,
+            loss: loss / count,
+            classification: classification / count,
+            contrastive: contrastive / count,
+            diversity: diversity / count,
+            selected: selected / count,
+            label_changes,
+            unknown: unknown as f64 / self.job.images.len() as f64,
+            images_per_second,
+        });
+        self.log.append(&event)?;
+        self.job.observer.on(&event);
+        self.progress.sums = Sums::default();
+        self.progress.epoch += 1;
+        self.progress.step = 0;
+        self.save()
+    }
+
+    /// Writes a checkpoint of this moment.
+    fn save(&mut self) -> Result<()> {
+        self.progress.event_bytes = self.log.sync()?;
+        let State { online, momentum, velocity, bank, queue, history } = &self.state;
+        let progress = Progress {
+            bank_images: bank.images.clone(),
+            queue_images: queue.images.clone(),
+            queue_next: queue.next,
+            history_labels: history.labels.clone(),
+            history_pending: history.pending.clone(),
+            history_slot: history.slot,
+            ..self.progress.clone()
+        };
+        let velocity = Parameters { specs: online.specs.clone(), values: velocity.clone() };
+        let mut tensors = BTreeMap::new();
+        for (prefix, parameters) in [("online/", online), ("momentum/", momentum), ("velocity/", &velocity)] {
+            let named = parameters.to_arrays().into_iter();
+            tensors.extend(named.map(|(name, array)| (format!("{prefix}{name}"), array)));
+        }
+        let memory = [
+            ("bank-features", &bank.features),
+            ("bank-probabilities", &bank.probabilities),
+            ("queue-keys", &queue.keys),
+        ];
+        let named = |(name, tensor): (&str, &Tensor<2>)| (format!("memory/{name}"), array(tensor));
+        tensors.extend(memory.map(named));
+        let checkpoint = Checkpoint { tensors, state: progress, identity: self.identity.clone() };
+        let path: PathBuf = checkpoint.write(&self.job.folder.checkpoint())?;
+        self.job.observer.on(&Event::Checkpoint { path });
+        Ok(())
+    }
+}
+
+/// A tensor of rank 2 as an array.
+pub(crate) fn array(tensor: &Tensor<2>) -> Array {
+    Array { shape: tensor.dims().to_vec(), values: download(tensor.clone()) }
+}
+
+/// The description of the adapted model: the source's, with its private classes.
+pub(crate) fn adapted_description(source: &Description, private: usize) -> Description {
+    let mut description = source.clone();
+    description.classes.truncate(source.known);
+    description.classes.extend((1..=private).map(|j| format!("unknown-{j}")));
+    description.private = private;
+    description.architecture.outputs = source.known + private;
+    description
+}

@@ -1,0 +1,9 @@
+//! Where the target model starts: clusters of the target's features. Section III-B of the paper.
+
+mod kmeans;
+mod matching;
+mod prototypes;
+
+pub use kmeans::{Clusters, KMeans, KMeansOptions, assign, k_means};
+pub use matching::{Match, Matching, match_prototypes};
+pub use prototypes::{SharedPrototypes, extend, ordered_centroids};

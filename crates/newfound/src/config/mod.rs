@@ -1,0 +1,9 @@
+//! Every choice of a run by name: defaults < preset < file < flags.
+
+mod adapt;
+mod layers;
+mod train;
+
+pub use adapt::{AdaptConfig, Ema, Private, Search, TeacherNorm, Trained};
+pub use layers::{Configuration, Problem, Problems, resolve};
+pub use train::TrainConfig;

@@ -1,0 +1,207 @@
+//! The class splits of the open-set benchmarks.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use super::ListError;
+
+/// A benchmark's division of its class folders into known and private (unknown) classes.
+///
+/// Results under different splits of the same data set are different tasks and cannot be compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Split {
+    /// Office-31 in alphabetical order: 0–9 known, 10–19 unused, 20–30 private.
+    Office31Paper,
+    /// Office-31 with the ten classes shared with Caltech-256 in front, the others alphabetically behind
+    /// them: 0–9 known, 10–19 unused, 20–30 private.
+    Office31Caltech,
+    /// Office-Home in alphabetical order: 0–24 known, 25–64 private.
+    OfficeHome,
+}
+
+/// Which classes of a split a labelled list holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// The known classes only: what a source model is trained on.
+    Known,
+    /// The known and the private classes: what a target is evaluated on.
+    Both,
+}
+
+/// The classes that Office-31 shares with Caltech-256.
+const SHARED_WITH_CALTECH: [&str; 10] = [
+    "back_pack",
+    "bike",
+    "calculator",
+    "headphones",
+    "keyboard",
+    "laptop_computer",
+    "monitor",
+    "mouse",
+    "mug",
+    "projector",
+];
+
+impl Split {
+    /// All splits.
+    pub const ALL: [Self; 3] = [Self::Office31Paper, Self::Office31Caltech, Self::OfficeHome];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Office31Paper => "office31-paper",
+            Self::Office31Caltech => "office31-caltech",
+            Self::OfficeHome => "office-home",
+        }
+    }
+
+    /// How many class folders the benchmark has.
+    pub fn class_count(self) -> usize {
+        match self {
+            Self::Office31Paper | Self::Office31Caltech => 31,
+            Self::OfficeHome => 65,
+        }
+    }
+
+    /// The names of the known class folders below `root`.
+    pub fn known(self, root: &Path) -> Result<Vec<String>, ListError> {
+        let known = match self {
+            Self::Office31Paper | Self::Office31Caltech => 0..10,
+            Self::OfficeHome => 0..25,
+        };
+        Ok(self.ordered(root)?[known].to_vec())
+    }
+
+    /// The names of the private class folders below `root`.
+    pub fn private(self, root: &Path) -> Result<Vec<String>, ListError> {
+        let private = match self {
+            Self::Office31Paper | Self::Office31Caltech => 20..31,
+            Self::OfficeHome => 25..65,
+        };
+        Ok(self.ordered(root)?[private].to_vec())
+    }
+
+    /// The class folders below `root` in the order of the benchmark, of which there must be the right number.
+    fn ordered(self, root: &Path) -> Result<Vec<String>, ListError> {
+        let mut classes = class_folders(root)?;
+        let path = root.to_path_buf();
+        if classes.len() != self.class_count() {
+            return Err(ListError::NotTheBenchmark { split: self, path, found: classes });
+        }
+        if self == Self::Office31Caltech {
+            let shared = SHARED_WITH_CALTECH.map(String::from);
+            let missing: Vec<_> =
+                shared.iter().filter(|name| !classes.contains(name)).cloned().collect();
+            if !missing.is_empty() {
+                return Err(ListError::MissingClasses { split: self, path, missing });
+            }
+            classes.retain(|name| !shared.contains(name));
+            classes.splice(0..0, shared);
+        }
+        Ok(classes)
+    }
+}
+
+impl fmt::Display for Split {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Split {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|split| split.name() == name).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            format!("there is no split `{name}` (there are {names})")
+        })
+    }
+}
+
+/// The names of the folders directly below `root`, sorted.
+fn class_folders(root: &Path) -> Result<Vec<String>, ListError> {
+    let unreadable = |source| ListError::Unreadable { path: root.to_path_buf(), source };
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(root).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !name.starts_with('.') && entry.path().is_dir() {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The class folders of Office-31.
+    const OFFICE_31: [&str; 31] = [
+        "back_pack", "bike", "bike_helmet", "bookcase", "bottle", "calculator", "desk_chair",
+        "desk_lamp", "desktop_computer", "file_cabinet", "headphones", "keyboard",
+        "laptop_computer", "letter_tray", "mobile_phone", "monitor", "mouse", "mug",
+        "paper_notebook", "pen", "phone", "printer", "projector", "punchers", "ring_binder",
+        "ruler", "scissors", "speaker", "stapler", "tape_dispenser", "trash_can",
+    ];
+
+    fn folders<'a>(names: impl IntoIterator<Item = &'a str>) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for name in names {
+            std::fs::create_dir(root.path().join(name)).unwrap();
+        }
+        root
+    }
+
+    #[test]
+    fn names_round_trip() {
+        for split in Split::ALL {
+            assert_eq!(split.to_string().parse(), Ok(split));
+        }
+        assert!("office31".parse::<Split>().unwrap_err().contains("office31-paper"));
+    }
+
+    #[test]
+    fn the_paper_splits_office_31_alphabetically() {
+        let root = folders(OFFICE_31);
+        let split = Split::Office31Paper;
+        assert_eq!(split.known(root.path()).unwrap(), OFFICE_31[..10]);
+        assert_eq!(split.private(root.path()).unwrap(), OFFICE_31[20..]);
+    }
+
+    #[test]
+    fn caltech_puts_the_shared_classes_first() {
+        let root = folders(OFFICE_31);
+        let split = Split::Office31Caltech;
+        assert_eq!(split.known(root.path()).unwrap(), SHARED_WITH_CALTECH);
+        // As printed in the papers that use it.
+        let private = [
+            "pen", "phone", "printer", "punchers", "ring_binder", "ruler", "scissors", "speaker",
+            "stapler", "tape_dispenser", "trash_can",
+        ];
+        assert_eq!(split.private(root.path()).unwrap(), private);
+    }
+
+    #[test]
+    fn office_home_has_25_known_and_40_private_classes() {
+        let names: Vec<String> = (0..65).map(|i| format!("Class_{i:02}")).collect();
+        let root = folders(names.iter().map(String::as_str));
+        assert_eq!(Split::OfficeHome.known(root.path()).unwrap(), names[..25]);
+        assert_eq!(Split::OfficeHome.private(root.path()).unwrap(), names[25..]);
+    }
+
+    #[test]
+    fn other_folders_are_refused_with_what_was_found() {
+        let root = folders(["images"]);
+        let error = Split::Office31Paper.known(root.path()).unwrap_err();
+        assert!(error.to_string().starts_with("office31-paper needs 31 class folders, found 1: "));
+        assert!(error.hint().unwrap().contains("perhaps `images` below it"));
+
+        let renamed = OFFICE_31.map(|name| if name == "mug" { "cup" } else { name });
+        let error = Split::Office31Caltech.private(folders(renamed).path()).unwrap_err();
+        assert!(error.to_string().contains("(mug)"), "{error}");
+    }
+}

@@ -1,0 +1,12 @@
+//! Images on disk: which there are, what is in them, and which of them can be used.
+//!
+//! [`listing`] finds the files, [`decode`] turns one into pixels, [`survey`] looks at all of them before a run
+//! starts.
+
+pub mod listing;
+pub mod decode;
+mod survey;
+
+pub use decode::Reason;
+pub use listing::{ImageList, LabelledList, ListError, Side, Split, labelled, list};
+pub use survey::{BadImage, Survey, Surveyed, survey};

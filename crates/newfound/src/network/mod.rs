@@ -1,0 +1,104 @@
+//! The model g = h ∘ φ: a residual network, an optional bottleneck layer, a classifier.
+
+mod architecture;
+mod bottleneck;
+mod classifier;
+mod cpu;
+mod engine;
+mod layers;
+mod parameters;
+mod resnet;
+
+pub mod model;
+
+use std::sync::Arc;
+
+use burn::tensor::{Device, Tensor};
+
+pub use architecture::{Architecture, Backbone, BlockKind, StridePlacement};
+pub use classifier::{Classifier, Head, norm, weight_normalised};
+pub use engine::{Engine, Pass};
+pub use parameters::{Parameters, Part, Spec, Start, download, shapes, upload};
+
+use bottleneck::Bottleneck;
+use layers::Builder;
+use resnet::Body;
+
+/// The layers of a model, without any weights: those are [`Parameters`].
+#[derive(Debug, Clone)]
+pub struct Network {
+    architecture: Architecture,
+    engine: Engine,
+    specs: Arc<Vec<Spec>>,
+    body: Body,
+    bottleneck: Option<Bottleneck>,
+    classifier: Classifier,
+}
+
+impl Network {
+    /// Declares the layers of an architecture.
+    pub fn new(architecture: Architecture, engine: Engine) -> Self {
+        let mut build = Builder::default();
+        let body = Body::declare(&architecture, &mut build);
+        let pooled = architecture.backbone.features();
+        let bottleneck =
+            architecture.bottleneck.map(|width| Bottleneck::declare(&mut build, [pooled, width]));
+        let sizes = [architecture.features(), architecture.outputs];
+        let classifier = Classifier::declare(&mut build, sizes);
+        let specs = Arc::new(build.specs);
+        Self { architecture, engine, specs, body, bottleneck, classifier }
+    }
+
+    /// What it is.
+    pub fn architecture(&self) -> &Architecture {
+        &self.architecture
+    }
+
+    /// Names, shapes and roles of its parameters.
+    pub fn specs(&self) -> &Arc<Vec<Spec>> {
+        &self.specs
+    }
+
+    /// New values for all parameters.
+    pub fn start(&self, seed: u64, device: &Device) -> Parameters {
+        Parameters::new(self.specs.clone(), seed, device)
+    }
+
+    /// The last stage of the body.
+    pub fn last_stage(&self) -> Part {
+        Part::Body(self.body.parts() - 1)
+    }
+
+    /// Features z = φ(x).
+    ///
+    /// # Shapes
+    ///
+    /// `images` [B, 3, H, W] → [B, D]
+    #[doc(alias = "phi")]
+    pub fn features(&self, parameters: &Parameters, images: Tensor<4>, pass: &Pass) -> Tensor<2> {
+        let pooled = self.body.forward(self.engine, parameters, images, pass);
+        match &self.bottleneck {
+            Some(bottleneck) => bottleneck.forward(parameters, pooled, pass),
+            None => pooled,
+        }
+    }
+
+    /// Logits h(z).
+    ///
+    /// # Shapes
+    ///
+    /// `features` [B, D] → [B, K]
+    #[doc(alias = "h")]
+    pub fn logits(&self, parameters: &Parameters, features: Tensor<2>) -> Tensor<2> {
+        self.classifier.forward(parameters, features)
+    }
+
+    /// Prototypes W.
+    ///
+    /// # Shapes
+    ///
+    /// → [K, D]
+    pub fn prototypes(&self, parameters: &Parameters) -> Tensor<2> {
+        self.classifier.prototypes(parameters)
+    }
+}

@@ -1,0 +1,210 @@
+//! A model as a file: weights, and all that is needed to use them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use burn::tensor::Device;
+use serde::{Deserialize, Serialize};
+
+use super::{Architecture, Backbone, Engine, Head, Network, Parameters, StridePlacement, shapes};
+use crate::error::{Error, ErrorKind, Result};
+use crate::views::{Geometry, Normalisation};
+use crate::weights::{self, Array, TensorFile, Tolerated};
+
+/// The metadata key under which our own models describe themselves.
+const DESCRIPTION: &str = "newfound";
+
+/// What a model is, beside its weights.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Description {
+    /// The network.
+    pub architecture: Architecture,
+    /// Names of all outputs: the known classes, then `unknown-1`, ….
+    pub classes: Vec<String>,
+    /// Number of known classes, C.
+    pub known: usize,
+    /// Number of private classes, P: 0 in a source model.
+    pub private: usize,
+    /// How images are resized and cropped.
+    pub geometry: Geometry,
+    /// How pixel values are scaled.
+    pub normalisation: Normalisation,
+}
+
+/// A model in memory.
+#[derive(Debug, Clone)]
+pub struct Model {
+    /// What it is.
+    pub description: Description,
+    /// Its weights by name.
+    pub arrays: BTreeMap<String, Array>,
+}
+
+/// What a file that was made elsewhere does not say about itself.
+#[derive(Debug, Clone, Default)]
+pub struct Foreign {
+    /// Names of its classes, in the order of its outputs.
+    pub classes: Option<Vec<String>>,
+    /// Where its stride is.
+    pub stride: Option<StridePlacement>,
+    /// Side of the images it expects.
+    pub crop: Option<u32>,
+}
+
+impl Model {
+    /// Reads one of our own models, or a torchvision-style one (a body and one `fc`) as it is.
+    pub fn read(path: &Path, foreign: &Foreign) -> Result<Self> {
+        let file = weights::read(path)?;
+        let model = match file.metadata.get(DESCRIPTION).cloned() {
+            Some(text) => own(&text, file, path),
+            None => from_elsewhere(file, foreign, path),
+        }?;
+        let broken = weights::check_finite(&model.arrays);
+        if let Some(first) = broken.first() {
+            let message = format!(
+                "{} of the model's tensors hold values that are not finite, {first} among them: {}",
+                broken.len(),
+                path.display()
+            );
+            return Err(Error::request(message, "the file is damaged or its training had diverged; use another one"));
+        }
+        Ok(model)
+    }
+
+    /// Writes it, whole or not at all.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let text = serde_json::to_string(&self.description).expect("a description is plain data");
+        let metadata = BTreeMap::from([(DESCRIPTION.to_string(), text)]);
+        Ok(weights::write(path, &self.arrays, &metadata)?)
+    }
+
+    /// The layers, and the weights on a device.
+    pub fn load(&self, engine: Engine, device: &Device) -> (Network, Parameters) {
+        let network = Network::new(self.description.architecture, engine);
+        let parameters = Parameters::from_arrays(network.specs().clone(), self.arrays.clone(), device);
+        (network, parameters)
+    }
+
+    /// The classifier's prototypes and biases.
+    pub fn head(&self) -> Head {
+        let [v, g, bias] = ["weight_v", "weight_g", "bias"].map(|n| &self.arrays[&format!("classifier.{n}")]);
+        let width = v.shape[1];
+        let rows = v.values.chunks_exact(width).zip(&g.values);
+        let scaled = rows.flat_map(|(row, &gain)| {
+            let length = super::norm(row).max(f32::MIN_POSITIVE);
+            row.iter().map(move |x| x / length * gain)
+        });
+        Head {
+            prototypes: Array { shape: v.shape.clone(), values: scaled.collect() },
+            bias: bias.values.clone(),
+        }
+    }
+}
+
+fn own(text: &str, file: TensorFile, path: &Path) -> Result<Model> {
+    let description: Description = serde_json::from_str(text).map_err(|error| {
+        let message = format!("the model's description cannot be understood ({error}): {}", path.display());
+        Error::request(message, "it was made by another version of newfound; train or adapt again with this one")
+    })?;
+    let Description { architecture, classes, known, private, .. } = &description;
+    if classes.len() != architecture.outputs || known + private != architecture.outputs {
+        let message = format!(
+            "the classifier has {} outputs but the model names {} classes ({known} known, {private} private): {}",
+            architecture.outputs,
+            classes.len(),
+            path.display()
+        );
+        return Err(Error::request(message, "the file is damaged; use another one"));
+    }
+    let network = Network::new(*architecture, Engine::Burn);
+    let arrays = fitting(file, &network, path)?;
+    Ok(Model { description, arrays })
+}
+
+/// The tensors that a network needs, and no others.
+fn fitting(file: TensorFile, network: &Network, path: &Path) -> Result<BTreeMap<String, Array>> {
+    weights::reconcile(file, &shapes(network.specs()), Tolerated::default())
+        .map_err(|mismatch| ErrorKind::Mismatch { path: path.into(), mismatch }.into())
+}
+
+/// What the tensors of a torchvision-style file say about the network.
+pub fn recognise(file: &TensorFile, path: &Path) -> Result<Backbone> {
+    let has = |name: &str| file.tensors.contains_key(name);
+    let stem = file.tensors.get("conv1.weight").map(|array| array.shape.clone());
+    let backbone = match (stem.as_deref(), has("layer1.0.conv3.weight")) {
+        (Some([16, 3, 3, 3]), false) => Some(Backbone::Small),
+        (Some([64, 3, 7, 7]), false) if has("layer3.5.conv1.weight") => Some(Backbone::Resnet34),
+        (Some([64, 3, 7, 7]), false) => Some(Backbone::Resnet18),
+        (Some([64, 3, 7, 7]), true) if has("layer3.22.conv1.weight") => Some(Backbone::Resnet101),
+        (Some([64, 3, 7, 7]), true) => Some(Backbone::Resnet50),
+        _ => None,
+    };
+    backbone.ok_or_else(|| {
+        let first: Vec<&str> = file.tensors.keys().take(3).map(String::as_str).collect();
+        let message = format!(
+            "these are not the weights of a residual network newfound knows ({} tensors: {}, …): {}",
+            file.tensors.len(),
+            first.join(", "),
+            path.display()
+        );
+        Error::request(message, "give the state dict of a torchvision-style ResNet-18, -34, -50 or -101, or a model made by newfound train")
+    })
+}
+
+/// Where a file's metadata says its stride is.
+pub fn stated_stride(file: &TensorFile) -> Option<StridePlacement> {
+    match file.metadata.get("stride_in").map(String::as_str) {
+        Some("1x1") => Some(StridePlacement::First),
+        Some("3x3") => Some(StridePlacement::Spatial),
+        _ => None,
+    }
+}
+
+fn from_elsewhere(mut file: TensorFile, foreign: &Foreign, path: &Path) -> Result<Model> {
+    let backbone = recognise(&file, path)?;
+    let stride = foreign.stride.or(stated_stride(&file)).unwrap_or_default();
+    let Some(weight) = file.tensors.remove("fc.weight") else {
+        let message = format!("there is no classifier in this file (no tensor fc.weight): {}", path.display());
+        return Err(Error::request(message, "train one on top of it: newfound train IMAGES --weights FILE --out MODEL"));
+    };
+    let features = backbone.features();
+    if weight.shape.len() != 2 || weight.shape[1] != features {
+        let message = format!(
+            "fc.weight has the shape {:?}, but the features of a {backbone} are {features}: {}",
+            weight.shape,
+            path.display()
+        );
+        return Err(Error::request(message, "only a single linear layer after the pooled features can be taken as it is"));
+    }
+    let outputs = weight.shape[0];
+    let bias = file.tensors.remove("fc.bias").map_or(vec![0.0; outputs], |array| array.values);
+    if bias.len() != outputs {
+        let message = format!("fc.bias has {} values for {outputs} classes: {}", bias.len(), path.display());
+        return Err(Error::request(message, "the file is damaged; use another one"));
+    }
+    let classes = match &foreign.classes {
+        None => (0..outputs).map(|class| format!("class-{class}")).collect(),
+        Some(names) if names.len() == outputs => names.clone(),
+        Some(names) => {
+            let message = format!(
+                "the classifier has {outputs} outputs but the class list has {} names: {}",
+                names.len(),
+                path.display()
+            );
+            return Err(Error::request(message, "pass the list the model was trained with"));
+        }
+    };
+    file.tensors.extend(Head { prototypes: weight, bias }.into_arrays());
+    let architecture = Architecture { backbone, stride, bottleneck: None, outputs };
+    let network = Network::new(architecture, Engine::Burn);
+    let arrays = fitting(file, &network, path)?;
+    let description = Description {
+        architecture,
+        classes,
+        known: outputs,
+        private: 0,
+        geometry: Geometry::for_crop(foreign.crop.unwrap_or(backbone.usual_crop())),
+        normalisation: Normalisation::default(),
+    };
+    Ok(Model { description, arrays })
+}

@@ -1,0 +1,26 @@
+//! A run as a folder: what is in it, and that it is whole at every moment.
+//!
+//! | file | what |
+//! |---|---|
+//! | `config.toml` | the resolved configuration |
+//! | `manifest.json` | model, images, versions, seed, device, with hashes |
+//! | `clustering.json` | which known class got which cluster, and how clearly |
+//! | `events.jsonl` | one JSON object per step and epoch |
+//! | `checkpoint/` | the state to resume from, while the run is under way |
+//! | `model.safetensors` | the adapted model |
+//! | `predictions.csv` | a line per image |
+//! | `probabilities.safetensors` | all class probabilities: adapted, refined, source, clustering |
+//! | `bank.safetensors` | features and probabilities of the target, for refined predictions of new images |
+//! | `report.html` | what was found, to look at |
+
+mod checkpoint;
+mod event_log;
+mod folder;
+mod manifest;
+mod predictions;
+
+pub use checkpoint::{Checkpoint, Integers};
+pub use event_log::EventLog;
+pub use folder::RunFolder;
+pub use manifest::{BadFile, HashedFile, Manifest};
+pub use predictions::{Probabilities, Row, csv_line, read_predictions, write_predictions};

@@ -1,0 +1,101 @@
+//! `predictions.csv` and `probabilities.safetensors`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::atomic;
+use crate::error::{Error, Result};
+use crate::weights::{self, Array};
+
+/// One line of `predictions.csv`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The image, relative to the folder that was given.
+    pub path: String,
+    /// A known class or `unknown-j`: the classifier's prediction.
+    pub label: String,
+    /// Probability of the label.
+    pub confidence: f32,
+    /// Probability mass of all private classes.
+    pub unknown: f32,
+    /// The neighbour-refined prediction; empty where there is no bank.
+    pub refined_label: String,
+    /// Uncertainty by neighbours' consensus; empty where there is no bank.
+    pub u_nc: Option<f32>,
+    /// Uncertainty by class separation; empty where there is no bank.
+    pub u_cs: Option<f32>,
+}
+
+/// Writes all rows, whole or not at all.
+pub fn write_predictions(path: &Path, rows: &[Row]) -> Result<()> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for row in rows {
+        writer.serialize(row).expect("rows are plain text and numbers");
+    }
+    let bytes = writer.into_inner().expect("writing to memory cannot fail");
+    atomic::write(path, &bytes).map_err(|source| Error::io("write the predictions", path, source))
+}
+
+/// Reads all rows.
+pub fn read_predictions(path: &Path) -> Result<Vec<Row>> {
+    let bytes = std::fs::read(path).map_err(|source| Error::io("read the predictions", path, source))?;
+    let rows: Result<Vec<Row>, _> = csv::Reader::from_reader(bytes.as_slice()).deserialize().collect();
+    rows.map_err(|error| {
+        let message = format!("the predictions cannot be understood ({error}): {}", path.display());
+        Error::request(message, "the file was changed by hand or cut off; run adapt again")
+    })
+}
+
+/// Class probabilities of every image under each way to predict, rows in the order of `predictions.csv`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Probabilities {
+    /// The adapted classifier: [N, K].
+    pub adapted: Array,
+    /// Neighbour-refined: [N, K].
+    pub refined: Array,
+    /// The source model: [N, C].
+    pub source: Array,
+    /// The initial clustering: [N, K].
+    pub clustering: Array,
+}
+
+impl Probabilities {
+    /// Writes them, whole or not at all.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let Self { adapted, refined, source, clustering } = self.clone();
+        let tensors = BTreeMap::from([
+            ("adapted".to_string(), adapted),
+            ("refined".to_string(), refined),
+            ("source".to_string(), source),
+            ("clustering".to_string(), clustering),
+        ]);
+        Ok(weights::write(path, &tensors, &BTreeMap::new())?)
+    }
+
+    /// Reads them.
+    pub fn read(path: &Path) -> Result<Self> {
+        let mut tensors = weights::read(path)?.tensors;
+        let mut take = |name: &str| {
+            tensors.remove(name).filter(|array| array.shape.len() == 2).ok_or_else(|| {
+                let message = format!("there is no matrix {name:?} in this file: {}", path.display());
+                Error::request(message, "it is damaged; run adapt again")
+            })
+        };
+        Ok(Self {
+            adapted: take("adapted")?,
+            refined: take("refined")?,
+            source: take("source")?,
+            clustering: take("clustering")?,
+        })
+    }
+}
+
+/// One row as a line of CSV.
+pub fn csv_line(row: &Row) -> String {
+    let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
+    writer.serialize(row).expect("rows are plain text and numbers");
+    let bytes = writer.into_inner().expect("writing to memory cannot fail");
+    String::from_utf8(bytes).expect("rows are text")
+}

@@ -9,7 +9,13 @@ use newfound::network::{Backbone, StridePlacement};
 /// Takes an image classifier to a new place: adapts it to unlabelled images from there, tells unknown images from known
 /// ones, and sorts the unknown into new classes of their own.
 #[derive(Debug, Parser)]
-#[command(name = "newfound", version, max_term_width = 100, subcommand_required = true, arg_required_else_help = true)]
+#[command(
+    name = "newfound",
+    version,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]

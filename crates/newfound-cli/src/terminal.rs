@@ -32,7 +32,13 @@ impl Terminal {
     pub fn new(quiet: bool) -> Self {
         let live = std::io::stderr().is_terminal();
         let colour = live && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        Self { quiet, live, colour, stop: Arc::default(), bar: Mutex::new(None) }
+        Self {
+            quiet,
+            live,
+            colour,
+            stop: Arc::default(),
+            bar: Mutex::new(None),
+        }
     }
 
     /// The first interrupt asks the work to stop at the next safe place; the second ends the program at once.
@@ -43,7 +49,10 @@ impl Terminal {
                 std::process::exit(130);
             }
             stop.request();
-            let _ = writeln!(std::io::stderr(), "\nstopping at the next safe place (again to stop at once) …");
+            let _ = writeln!(
+                std::io::stderr(),
+                "\nstopping at the next safe place (again to stop at once) …"
+            );
         };
         // Without a handler an interrupt just ends the program, and the last checkpoint is still there.
         let _ = ctrlc::set_handler(handler);
@@ -53,7 +62,11 @@ impl Terminal {
     pub fn data(&self, text: &str) {
         let mut out = std::io::stdout().lock();
         if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-            let code = if error.kind() == std::io::ErrorKind::BrokenPipe { 0 } else { 1 };
+            let code = if error.kind() == std::io::ErrorKind::BrokenPipe {
+                0
+            } else {
+                1
+            };
             std::process::exit(code);
         }
     }
@@ -77,7 +90,11 @@ impl Terminal {
     }
 
     fn painted(&self, text: &str, code: &str) -> String {
-        if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
+        if self.colour {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_string()
+        }
     }
 
     fn line(&self, text: &str) {
@@ -90,7 +107,9 @@ impl Terminal {
     }
 
     fn bar(&self) -> MutexGuard<'_, Option<Running>> {
-        self.bar.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.bar
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     fn begin(&self, stage: Stage, total: usize) {
@@ -104,22 +123,32 @@ impl Terminal {
         } else {
             "{prefix:<11} {spinner} {elapsed}"
         };
-        let style = ProgressStyle::with_template(template).expect("the template is ours").with_key(
-            "per_sec",
-            |state: &indicatif::ProgressState, out: &mut dyn std::fmt::Write| {
-                let _ = write!(out, "{:.1}/s", state.per_sec());
-            },
-        );
+        let style = ProgressStyle::with_template(template)
+            .expect("the template is ours")
+            .with_key(
+                "per_sec",
+                |state: &indicatif::ProgressState, out: &mut dyn std::fmt::Write| {
+                    let _ = write!(out, "{:.1}/s", state.per_sec());
+                },
+            );
         bar.set_style(style.progress_chars("━━─"));
         bar.set_prefix(title(stage));
         if total == 0 {
             bar.enable_steady_tick(Duration::from_millis(120));
         }
-        *self.bar() = Some(Running { bar, stage, total, began: Instant::now(), note: String::new() });
+        *self.bar() = Some(Running {
+            bar,
+            stage,
+            total,
+            began: Instant::now(),
+            note: String::new(),
+        });
     }
 
     fn end(&self, stage: Stage) {
-        let Some(running) = self.bar().take_if(|running| running.stage == stage) else { return };
+        let Some(running) = self.bar().take_if(|running| running.stage == stage) else {
+            return;
+        };
         running.bar.finish_and_clear();
         let seconds = running.began.elapsed().as_secs_f64();
         let count = match (running.total, stage) {
@@ -127,7 +156,11 @@ impl Terminal {
             (_, Stage::Adapting | Stage::Training) => String::new(),
             (total, _) => format!("{total} images, "),
         };
-        let note = if running.note.is_empty() { String::new() } else { format!("; {}", running.note) };
+        let note = if running.note.is_empty() {
+            String::new()
+        } else {
+            format!("; {}", running.note)
+        };
         self.say(&format!("{:<11} {count}{seconds:.1} s{note}", title(stage)));
     }
 
@@ -177,10 +210,18 @@ impl Observer for Terminal {
                 epoch.label_changes,
                 100.0 * epoch.unknown
             )),
-            Event::TrainingEpoch { epoch, loss, accuracy } => {
-                self.note(format!("epoch {epoch}  loss {loss:.3}  held-out accuracy {accuracy:.1} %"));
+            Event::TrainingEpoch {
+                epoch,
+                loss,
+                accuracy,
+            } => {
+                self.note(format!(
+                    "epoch {epoch}  loss {loss:.3}  held-out accuracy {accuracy:.1} %"
+                ));
             }
-            Event::Warning { message } => self.line(&format!("{} {message}", self.painted("warning:", "33;1"))),
+            Event::Warning { message } => {
+                self.line(&format!("{} {message}", self.painted("warning:", "33;1")))
+            }
             Event::Step(_) | Event::Checkpoint { .. } => {}
         }
     }

@@ -9,15 +9,25 @@ use common::{adaptation, draw, newfound, run_in, workplace};
 
 /// Exit code and messages.
 fn outcome(folder: &Path, arguments: &[&str]) -> (i32, String) {
-    let output = newfound().current_dir(folder).args(arguments).output().unwrap();
-    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let output = newfound()
+        .current_dir(folder)
+        .args(arguments)
+        .output()
+        .unwrap();
+    let text = format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
     (output.status.code().expect("an exit code: no crash"), text)
 }
 
 /// The names of everything in a folder.
 fn listing(folder: &Path) -> Vec<String> {
-    let mut names: Vec<String> =
-        fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|e| e.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
     names.sort();
     names
 }
@@ -45,7 +55,10 @@ fn bad_images_are_named_counted_and_left_out() {
     // Four of 64 are more than 1 %.
     let (code, text) = outcome(here, &adaptation("run"));
     assert_eq!(code, 1, "{text}");
-    assert!(text.contains("4 of 64 images cannot be read") && text.contains("--max-bad"), "{text}");
+    assert!(
+        text.contains("4 of 64 images cannot be read") && text.contains("--max-bad"),
+        "{text}"
+    );
     assert!(!here.join("run").exists());
 
     let mut arguments = adaptation("run");
@@ -80,14 +93,19 @@ fn files_of_weights_that_lie_are_refused() {
     let mut not_finite = model.clone();
     let end = not_finite.len();
     not_finite[end - 4..].copy_from_slice(&f32::NAN.to_le_bytes());
-    let first_offset = header.find("\"data_offsets\":[0,").expect("the first tensor starts at 0");
+    let first_offset = header
+        .find("\"data_offsets\":[0,")
+        .expect("the first tensor starts at 0");
     let mut lying = header.clone();
     lying.replace_range(first_offset + 17..first_offset + 18, "9");
     let cases: Vec<(&str, Vec<u8>)> = vec![
         ("empty.safetensors", Vec::new()),
         ("text.safetensors", b"hello".to_vec()),
         ("cut.safetensors", model[..model.len() - 100].to_vec()),
-        ("long-header.safetensors", [&u64::MAX.to_le_bytes()[..], &model[8..]].concat()),
+        (
+            "long-header.safetensors",
+            [&u64::MAX.to_le_bytes()[..], &model[8..]].concat(),
+        ),
         ("offsets.safetensors", with_header(&lying)),
         ("nan.safetensors", not_finite),
         ("call.pth", call),
@@ -98,10 +116,17 @@ fn files_of_weights_that_lie_are_refused() {
         fs::write(&path, bytes).unwrap();
         let (code, text) = outcome(here, &["adapt", "target", "--model", name, "--out", "run"]);
         assert_eq!(code, 2, "{name}: {text}");
-        assert!(text.contains("error:") && text.contains("hint:") && text.contains(name), "{name}: {text}");
+        assert!(
+            text.contains("error:") && text.contains("hint:") && text.contains(name),
+            "{name}: {text}"
+        );
         fs::remove_file(&path).unwrap();
     }
-    assert_eq!(before, listing(here), "nothing was executed, nothing was left behind");
+    assert_eq!(
+        before,
+        listing(here),
+        "nothing was executed, nothing was left behind"
+    );
 }
 
 #[test]
@@ -111,7 +136,17 @@ fn a_class_list_of_the_wrong_length_is_refused() {
     // A model made elsewhere: a body and one fc with 3 outputs, as a PyTorch user would export it.
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../newfound/tests/fixtures/weights");
     assert!(fixture.is_dir());
-    let (code, text) = outcome(here, &["predict", "target", "--model", "source.safetensors", "--classes", "a"]);
+    let (code, text) = outcome(
+        here,
+        &[
+            "predict",
+            "target",
+            "--model",
+            "source.safetensors",
+            "--classes",
+            "a",
+        ],
+    );
     assert_eq!(code, 2, "{text}");
     assert!(text.contains("--classes"), "{text}");
 }
@@ -123,17 +158,28 @@ fn one_image_and_strange_names_are_predicted() {
     let strange = here.join("a folder, with \"quotes\" and ünïcode");
     draw(&strange, 0..1, 1, true);
     let single = strange.join("class-0/000.bmp");
-    let output = run_in(here, &["predict", &single.display().to_string(), "--model", "source.safetensors"]);
+    let output = run_in(
+        here,
+        &[
+            "predict",
+            &single.display().to_string(),
+            "--model",
+            "source.safetensors",
+        ],
+    );
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(text.lines().count(), 2, "{text}");
-    let output = run_in(here, &[
-        "predict",
-        &strange.display().to_string(),
-        "--model",
-        "source.safetensors",
-        "--format",
-        "jsonl",
-    ]);
+    let output = run_in(
+        here,
+        &[
+            "predict",
+            &strange.display().to_string(),
+            "--model",
+            "source.safetensors",
+            "--format",
+            "jsonl",
+        ],
+    );
     let line: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(line["path"], "class-0/000.bmp");
     assert!(line["label"].as_str().unwrap().starts_with("class-"));
@@ -149,14 +195,31 @@ fn a_finished_run_predicts_and_evaluates() {
     assert_eq!(text.lines().count(), 61);
     let written = fs::read_to_string(here.join("run/predictions.csv")).unwrap();
     let labels = |text: &str| -> Vec<String> {
-        text.lines().skip(1).map(|line| line.split(',').take(2).collect::<Vec<_>>().join(",")).collect()
+        text.lines()
+            .skip(1)
+            .map(|line| line.split(',').take(2).collect::<Vec<_>>().join(","))
+            .collect()
     };
-    assert_eq!(labels(&text), labels(&written), "the same model says the same about the same images");
+    assert_eq!(
+        labels(&text),
+        labels(&written),
+        "the same model says the same about the same images"
+    );
 
     let output = run_in(here, &["evaluate", "run", "--labels", "target", "--json"]);
     let scores: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let keys = [
-        "os_star", "unk", "unk_macro", "hos", "hos_macro", "os", "auroc", "fpr95", "oscr", "novel", "per_class",
+        "os_star",
+        "unk",
+        "unk_macro",
+        "hos",
+        "hos_macro",
+        "os",
+        "auroc",
+        "fpr95",
+        "oscr",
+        "novel",
+        "per_class",
         "confusion",
     ];
     for key in keys {
@@ -168,5 +231,9 @@ fn a_finished_run_predicts_and_evaluates() {
     assert_eq!(per_class.len(), 5);
     assert_eq!(per_class[0]["images"], 12);
     let output = run_in(here, &["evaluate", "run", "--labels", "target"]);
-    assert!(String::from_utf8(output.stdout).unwrap().contains("adapted"));
+    assert!(
+        String::from_utf8(output.stdout)
+            .unwrap()
+            .contains("adapted")
+    );
 }

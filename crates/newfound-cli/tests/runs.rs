@@ -22,13 +22,22 @@ fn start(place: &Path, arguments: &[&str]) -> Child {
 }
 
 fn signal(child: &Child, name: &str) {
-    let status = std::process::Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+    let status = std::process::Command::new("kill")
+        .args([name, &child.id().to_string()])
+        .status()
+        .unwrap();
     assert!(status.success());
 }
 
 fn same(a: &Path, b: &Path) {
     for ((name, left), (_, right)) in results(a).into_iter().zip(results(b)) {
-        assert!(left == right, "{} differs between {} and {}", name.display(), a.display(), b.display());
+        assert!(
+            left == right,
+            "{} differs between {} and {}",
+            name.display(),
+            a.display(),
+            b.display()
+        );
     }
 }
 
@@ -43,7 +52,11 @@ fn threads_do_not_change_a_single_bit() {
             .args(adaptation(&out))
             .output()
             .unwrap();
-        assert!(status.status.success(), "{}", String::from_utf8_lossy(&status.stderr));
+        assert!(
+            status.status.success(),
+            "{}",
+            String::from_utf8_lossy(&status.stderr)
+        );
     }
     same(&place.path().join("run-1"), &place.path().join("run-2"));
     same(&place.path().join("run-1"), &place.path().join("run-5"));
@@ -61,7 +74,11 @@ fn a_run_killed_at_any_moment_resumes_to_the_same_bits() {
         let mut arguments = adaptation("killed");
         arguments.push("--resume");
         let mut child = start(place.path(), &arguments);
-        std::thread::sleep(whole.mul_f64(0.1 * f64::from(part)).max(Duration::from_millis(5)));
+        std::thread::sleep(
+            whole
+                .mul_f64(0.1 * f64::from(part))
+                .max(Duration::from_millis(5)),
+        );
         if child.try_wait().unwrap().is_some() {
             break;
         }
@@ -78,16 +95,31 @@ fn a_run_killed_at_any_moment_resumes_to_the_same_bits() {
     arguments.push("--resume");
     run_in(place.path(), &arguments);
     same(&place.path().join("whole"), &place.path().join("killed"));
-    let events = |run: &str| fs::read_to_string(place.path().join(run).join("events.jsonl")).unwrap();
+    let events =
+        |run: &str| fs::read_to_string(place.path().join(run).join("events.jsonl")).unwrap();
     let lines = |run: &str| events(run).lines().count();
-    assert_eq!(lines("whole"), lines("killed"), "no event is lost or told twice");
+    assert_eq!(
+        lines("whole"),
+        lines("killed"),
+        "no event is lost or told twice"
+    );
 }
 
 #[test]
 fn an_interrupt_leaves_a_checkpoint_and_says_how_to_go_on() {
     let place = workplace();
-    let arguments =
-        ["adapt", "target", "--model", "source.safetensors", "--out", "run", "--epochs", "2000", "--batch", "16"];
+    let arguments = [
+        "adapt",
+        "target",
+        "--model",
+        "source.safetensors",
+        "--out",
+        "run",
+        "--epochs",
+        "2000",
+        "--batch",
+        "16",
+    ];
     let child = start(place.path(), &arguments);
     let checkpoint = place.path().join("run/checkpoint/state.safetensors");
     for _ in 0..600 {
@@ -112,16 +144,41 @@ fn a_checkpoint_of_another_run_is_refused_with_the_difference() {
     let place = workplace();
     run_in(place.path(), &adaptation("run"));
     let refuse = |arguments: &[&str], word: &str| {
-        let output = newfound().current_dir(place.path()).args(arguments).output().unwrap();
+        let output = newfound()
+            .current_dir(place.path())
+            .args(arguments)
+            .output()
+            .unwrap();
         let messages = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{messages}");
         assert!(messages.contains(word), "{messages}");
     };
     let before = results(&place.path().join("run"));
-    refuse(&["adapt", "target", "--model", "source.safetensors", "--out", "run", "--epochs", "3"], "--resume");
+    refuse(
+        &[
+            "adapt",
+            "target",
+            "--model",
+            "source.safetensors",
+            "--out",
+            "run",
+            "--epochs",
+            "3",
+        ],
+        "--resume",
+    );
     let resumed = |more: &[&'static str]| {
-        let mut arguments =
-            vec!["adapt", "target", "--model", "source.safetensors", "--out", "run", "--batch", "16", "--resume"];
+        let mut arguments = vec![
+            "adapt",
+            "target",
+            "--model",
+            "source.safetensors",
+            "--out",
+            "run",
+            "--batch",
+            "16",
+            "--resume",
+        ];
         arguments.extend(more);
         arguments
     };
@@ -129,7 +186,10 @@ fn a_checkpoint_of_another_run_is_refused_with_the_difference() {
     refuse(&resumed(&["--epochs", "4", "--seed", "7"]), "epochs");
     fs::remove_file(place.path().join("target/class-0/000.bmp")).unwrap();
     refuse(&resumed(&["--epochs", "3", "--seed", "7"]), "images differ");
-    assert!(before == results(&place.path().join("run")), "a refused request changed the run");
+    assert!(
+        before == results(&place.path().join("run")),
+        "a refused request changed the run"
+    );
 }
 
 #[test]
@@ -138,13 +198,32 @@ fn a_model_trained_in_two_parts_is_the_model_trained_at_once() {
     common::draw(&place.path().join("source"), 0..3, 24, false);
     let arguments = |out: &'static str| {
         vec![
-            "train", "source", "--out", out, "--backbone", "small", "--size", "16", "--epochs", "6", "--batch", "16",
-            "--set", "bottleneck=16", "--set", "patience=9", "--learning-rate", "0.05", "--resume",
+            "train",
+            "source",
+            "--out",
+            out,
+            "--backbone",
+            "small",
+            "--size",
+            "16",
+            "--epochs",
+            "6",
+            "--batch",
+            "16",
+            "--set",
+            "bottleneck=16",
+            "--set",
+            "patience=9",
+            "--learning-rate",
+            "0.05",
+            "--resume",
         ]
     };
     run_in(place.path(), &arguments("whole.safetensors"));
     let mut child = start(place.path(), &arguments("parts.safetensors"));
-    let checkpoint = place.path().join("parts.safetensors.checkpoint/state.safetensors");
+    let checkpoint = place
+        .path()
+        .join("parts.safetensors.checkpoint/state.safetensors");
     for _ in 0..600 {
         if checkpoint.exists() || child.try_wait().unwrap().is_some() {
             break;
@@ -156,5 +235,8 @@ fn a_model_trained_in_two_parts_is_the_model_trained_at_once() {
     run_in(place.path(), &arguments("parts.safetensors"));
     let read = |name: &str| fs::read(place.path().join(name)).unwrap();
     assert!(read("whole.safetensors") == read("parts.safetensors"));
-    assert!(!checkpoint.exists(), "a finished training leaves no checkpoint behind");
+    assert!(
+        !checkpoint.exists(),
+        "a finished training leaves no checkpoint behind"
+    );
 }

@@ -40,7 +40,10 @@ const RESNET50: [[usize; 6]; 23] = [
 ];
 
 fn main() {
-    let batch = std::env::args().filter_map(|a| a.parse().ok()).next().unwrap_or(16);
+    let batch = std::env::args()
+        .filter_map(|a| a.parse().ok())
+        .next()
+        .unwrap_or(16);
     println!("batch {batch}, {} threads", rayon::current_num_threads());
     convolutions(batch);
     passes(batch);
@@ -52,8 +55,16 @@ fn convolutions(batch: usize) {
     let mut operations = 0.0;
     for [side, inputs, outputs, kernel, stride, count] in RESNET50 {
         let padding = kernel / 2;
-        let conv =
-            Conv { batch, height: side, width: side, inputs, outputs, kernel, stride, padding };
+        let conv = Conv {
+            batch,
+            height: side,
+            width: side,
+            inputs,
+            outputs,
+            kernel,
+            stride,
+            padding,
+        };
         let (x, w) = (numbers(conv.input_len()), numbers(conv.weight_len()));
         let (mut y, mut dx) = (numbers(conv.output_len()), numbers(conv.input_len()));
         let mut dw = numbers(conv.weight_len());
@@ -96,7 +107,14 @@ fn convolutions(batch: usize) {
 
 fn passes(batch: usize) {
     println!("\npasses over memory, GB/s (GB = numbers read and written)");
-    for (side, channels) in [(112, 64), (56, 64), (56, 256), (28, 512), (14, 1024), (7, 2048)] {
+    for (side, channels) in [
+        (112, 64),
+        (56, 64),
+        (56, 256),
+        (28, 512),
+        (14, 1024),
+        (7, 2048),
+    ] {
         let len = batch * side * side * channels;
         let (x, dy) = (numbers(len), numbers(len));
         let (mut y, mut dx, mut dr) = (numbers(len), numbers(len), numbers(len));
@@ -106,17 +124,33 @@ fn passes(batch: usize) {
         let rate = |streams: usize, time: f64| (4 * streams * len) as f64 / time / 1e9;
         let s = best(|| batch_statistics(&x, channels, &mut statistics));
         let Statistics { mean, variance, .. } = &statistics;
-        let norm = BatchNorm { gamma: &gamma, beta: &beta, mean, variance, epsilon: 1e-5 };
+        let norm = BatchNorm {
+            gamma: &gamma,
+            beta: &beta,
+            mean,
+            variance,
+            epsilon: 1e-5,
+        };
         let n = best(|| batch_norm(&norm, &x, None, Activation::Relu, &mut y));
         let r = best(|| batch_norm(&norm, &x, Some(&dy), Activation::Relu, &mut y));
         let b = best(|| {
             let (dgamma, dbeta, dx) = (&mut dgamma[..], &mut dbeta[..], &mut dx[..]);
-            let gradients = Gradients { dx, dgamma, dbeta, dresidual: None };
+            let gradients = Gradients {
+                dx,
+                dgamma,
+                dbeta,
+                dresidual: None,
+            };
             batch_norm_backward(&norm, &x, Gate::Relu, &dy, gradients);
         });
         let br = best(|| {
             let (dgamma, dbeta, dx) = (&mut dgamma[..], &mut dbeta[..], &mut dx[..]);
-            let gradients = Gradients { dx, dgamma, dbeta, dresidual: Some(&mut dr) };
+            let gradients = Gradients {
+                dx,
+                dgamma,
+                dbeta,
+                dresidual: Some(&mut dr),
+            };
             batch_norm_backward(&norm, &x, Gate::ReluOf(&y), &dy, gradients);
         });
         let a = best(|| add(&x, &dy, &mut y));
@@ -145,16 +179,31 @@ fn passes(batch: usize) {
     let f = best(|| max_pool(&pool, &x, &mut y, &mut winners));
     let b = best(|| max_pool_backward(&pool, &winners, &y, &mut dx));
     println!("max-pool {:.2} ms, backward {:.2} ms", f * 1e3, b * 1e3);
-    let (mut p, g, mut v) = (numbers(25_000_000), numbers(25_000_000), numbers(25_000_000));
-    let rule = Sgd { learning_rate: 0.1, momentum: 0.9, weight_decay: 1e-3, nesterov: true };
+    let (mut p, g, mut v) = (
+        numbers(25_000_000),
+        numbers(25_000_000),
+        numbers(25_000_000),
+    );
+    let rule = Sgd {
+        learning_rate: 0.1,
+        momentum: 0.9,
+        weight_decay: 1e-3,
+        nesterov: true,
+    };
     let s = best(|| sgd(&rule, &mut p, &g, &mut v));
     let e = best(|| ema(0.99, &mut p, &g));
-    println!("25 million parameters: sgd {:.1} ms, ema {:.1} ms", s * 1e3, e * 1e3);
+    println!(
+        "25 million parameters: sgd {:.1} ms, ema {:.1} ms",
+        s * 1e3,
+        e * 1e3
+    );
 }
 
 /// Numbers that are neither zero nor denormal.
 fn numbers(len: usize) -> Vec<f32> {
-    (0..len).map(|i| ((i * 2654435761) % 1024) as f32 / 512.0 - 0.999).collect()
+    (0..len)
+        .map(|i| ((i * 2654435761) % 1024) as f32 / 512.0 - 0.999)
+        .collect()
 }
 
 /// The shortest of several runs, in seconds.
@@ -181,7 +230,8 @@ fn plain_product() -> f64 {
     let time = best(|| unsafe {
         let (a, b) = (a.as_ptr(), b.as_ptr());
         gemm::gemm(
-            n, n, n, pointer, 1, one, false, a, 1, one, b, 1, one, 0.0, 1.0, false, false, false, threads,
+            n, n, n, pointer, 1, one, false, a, 1, one, b, 1, one, 0.0, 1.0, false, false, false,
+            threads,
         );
     });
     2.0 * (n * n * n) as f64 / time

@@ -27,7 +27,10 @@ impl BatchNorm<'_> {
     pub(crate) fn channels(&self) -> usize {
         let channels = self.gamma.len();
         let others = [self.beta.len(), self.mean.len(), self.variance.len()];
-        assert!(others.iter().all(|&n| n == channels), "one number per channel");
+        assert!(
+            others.iter().all(|&n| n == channels),
+            "one number per channel"
+        );
         channels
     }
 
@@ -62,7 +65,10 @@ pub fn batch_norm(
     let channels = norm.channels();
     crate::pointwise::rows(x, channels);
     assert_eq!(x.len(), y.len());
-    assert!(residual.is_none_or(|r| r.len() == y.len()), "the residual has the output's shape");
+    assert!(
+        residual.is_none_or(|r| r.len() == y.len()),
+        "the residual has the output's shape"
+    );
     let mut scale = scratch(channels);
     norm.scale(&mut scale);
     let (scale, size) = (&scale[..], block_rows(channels) * channels);

@@ -75,10 +75,22 @@ fn backward(
 ) {
     let channels = norm.channels();
     let count = rows(x, channels);
-    let Gradients { dx, dgamma, dbeta, mut dresidual } = gradients;
+    let Gradients {
+        dx,
+        dgamma,
+        dbeta,
+        mut dresidual,
+    } = gradients;
     assert_eq!((dy.len(), dx.len()), (x.len(), x.len()));
-    assert_eq!((dgamma.len(), dbeta.len()), (channels, channels), "one number per channel");
-    assert!(dresidual.as_ref().is_none_or(|d| d.len() == x.len()), "the residual has x's shape");
+    assert_eq!(
+        (dgamma.len(), dbeta.len()),
+        (channels, channels),
+        "one number per channel"
+    );
+    assert!(
+        dresidual.as_ref().is_none_or(|d| d.len() == x.len()),
+        "the residual has x's shape"
+    );
     if let Gate::ReluOf(y) = gate {
         assert_eq!(y.len(), x.len());
     }
@@ -107,7 +119,10 @@ fn backward(
     }
     let (scale, slope, level) = (&scale[..], &slope[..], &level[..]);
     let size = block_rows(channels) * channels;
-    let blocks = dx.par_chunks_mut(size).zip(x.par_chunks(size)).zip(dy.par_chunks(size));
+    let blocks = dx
+        .par_chunks_mut(size)
+        .zip(x.par_chunks(size))
+        .zip(dy.par_chunks(size));
     blocks.enumerate().for_each(|(block, ((dx, x), dy))| {
         let gate = gate.block(block * size, x.len());
         input_rows(norm, scale, slope, level, x, gate, dy, dx);
@@ -137,14 +152,25 @@ fn sums(
     let blocks = x.len().div_ceil(size);
     let mut partial = vec![0.0f64; blocks * 2 * channels];
     let dz = dresidual.map(Shared::new);
-    partial.par_chunks_mut(2 * channels).enumerate().for_each(|(block, sums)| {
-        let start = block * size;
-        let len = size.min(x.len() - start);
-        let gate = gate.block(start, len);
-        // SAFETY: blocks do not overlap, and each has one task.
-        let dz = dz.map(|dz| unsafe { dz.part(start, len) });
-        sum_rows(norm, scale, &x[start..start + len], gate, &dy[start..start + len], dz, sums);
-    });
+    partial
+        .par_chunks_mut(2 * channels)
+        .enumerate()
+        .for_each(|(block, sums)| {
+            let start = block * size;
+            let len = size.min(x.len() - start);
+            let gate = gate.block(start, len);
+            // SAFETY: blocks do not overlap, and each has one task.
+            let dz = dz.map(|dz| unsafe { dz.part(start, len) });
+            sum_rows(
+                norm,
+                scale,
+                &x[start..start + len],
+                gate,
+                &dy[start..start + len],
+                dz,
+                sums,
+            );
+        });
     partial.resize(partial.len().max(2 * channels), 0.0);
     let (total, rest) = partial.split_at_mut(2 * channels);
     for block in rest.chunks_exact(2 * channels) {
@@ -162,7 +188,11 @@ fn sums(
 macro_rules! gated {
     ($gate:expr, $norm:expr, $scale:expr, $x:expr, $dy:expr, $channels:expr, |$r:ident, $dz:ident| $row:expr) => {
         let (mean, beta) = (&$norm.mean[..$channels], &$norm.beta[..$channels]);
-        for ($r, (x, dy)) in $x.chunks_exact($channels).zip($dy.chunks_exact($channels)).enumerate() {
+        for ($r, (x, dy)) in $x
+            .chunks_exact($channels)
+            .zip($dy.chunks_exact($channels))
+            .enumerate()
+        {
             match $gate {
                 Gate::Open => {
                     let $dz = |c: usize| dy[c];
@@ -253,7 +283,9 @@ mod tests {
             }
             let n = (self.x.len() / self.channels) as f64;
             let column = |c: usize| self.x.iter().skip(c).step_by(self.channels);
-            let mean: Vec<f64> = (0..self.channels).map(|c| column(c).sum::<f64>() / n).collect();
+            let mean: Vec<f64> = (0..self.channels)
+                .map(|c| column(c).sum::<f64>() / n)
+                .collect();
             let variance = (0..self.channels)
                 .map(|c| column(c).map(|v| (v - mean[c]).powi(2)).sum::<f64>() / n)
                 .collect();
@@ -386,14 +418,28 @@ mod tests {
             let mut statistics = Statistics::default();
             batch_statistics(&x, channels, &mut statistics);
             let Statistics { mean, variance, .. } = &statistics;
-            let norm = BatchNorm { gamma: &gamma, beta: &beta, mean, variance, epsilon: 1e-5 };
+            let norm = BatchNorm {
+                gamma: &gamma,
+                beta: &beta,
+                mean,
+                variance,
+                epsilon: 1e-5,
+            };
             let mut y = vec![0.0; x.len()];
             batch_norm(&norm, &x, None, Activation::Relu, &mut y);
             let (mut dx, mut dgamma, mut dbeta) =
                 (vec![0.0; x.len()], vec![0.0; channels], vec![0.0; channels]);
-            let gradients =
-                Gradients { dx: &mut dx, dgamma: &mut dgamma, dbeta: &mut dbeta, dresidual: None };
-            let gate = if recompute { Gate::Relu } else { Gate::ReluOf(&y) };
+            let gradients = Gradients {
+                dx: &mut dx,
+                dgamma: &mut dgamma,
+                dbeta: &mut dbeta,
+                dresidual: None,
+            };
+            let gate = if recompute {
+                Gate::Relu
+            } else {
+                Gate::ReluOf(&y)
+            };
             batch_norm_backward(&norm, &x, gate, &dy, gradients);
             [y, dx, dgamma, dbeta].concat()
         };

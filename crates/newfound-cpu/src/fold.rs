@@ -10,7 +10,11 @@ use crate::batch_norm::BatchNorm;
 /// ```
 pub fn fold(norm: &BatchNorm, scale: &mut [f32], shift: &mut [f32]) {
     let channels = norm.channels();
-    assert_eq!((scale.len(), shift.len()), (channels, channels), "one number per channel");
+    assert_eq!(
+        (scale.len(), shift.len()),
+        (channels, channels),
+        "one number per channel"
+    );
     for c in 0..channels {
         let factor = f64::from(norm.gamma[c]) * norm.inverse_deviation(c);
         scale[c] = factor as f32;
@@ -29,13 +33,21 @@ mod tests {
         let (channels, mut numbers) = (37, Numbers(8));
         let (gamma, beta, mean) = (numbers.real(37), numbers.real(37), numbers.real(37));
         let variance: Vec<f32> = numbers.real(37).iter().map(|v| v.abs() + 0.1).collect();
-        let norm =
-            BatchNorm { gamma: &gamma, beta: &beta, mean: &mean, variance: &variance, epsilon: 1e-5 };
+        let norm = BatchNorm {
+            gamma: &gamma,
+            beta: &beta,
+            mean: &mean,
+            variance: &variance,
+            epsilon: 1e-5,
+        };
         let (mut scale, mut shift) = (vec![0.0; channels], vec![0.0; channels]);
         fold(&norm, &mut scale, &mut shift);
         let x = numbers.real(9 * channels);
-        let folded: Vec<f32> =
-            x.iter().enumerate().map(|(i, x)| x * scale[i % 37] + shift[i % 37]).collect();
+        let folded: Vec<f32> = x
+            .iter()
+            .enumerate()
+            .map(|(i, x)| x * scale[i % 37] + shift[i % 37])
+            .collect();
         let mut y = vec![0.0; x.len()];
         batch_norm(&norm, &x, None, Activation::Identity, &mut y);
         assert!(distance(&folded, &y) < 1e-6);

@@ -6,8 +6,10 @@ use crate::scratch::{Scratch, scratch};
 use crate::shape::Conv;
 use crate::shared::Shared;
 use crate::statistics::{Partial, Statistics};
-use crate::weights::ForwardWeights;
+use crate::weights::{ForwardWeights, Packed};
+use crate::winograd_product::{Images, tile_blocks, winograd_product};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// What follows a sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,20 +44,37 @@ pub struct Epilogue<'a> {
 ///
 /// # Shapes
 /// `x [B, H, W, I]`, `y [B, H', W', O]`.
-pub fn forward(conv: &Conv, x: &[f32], weights: &ForwardWeights, epilogue: &Epilogue, y: &mut [f32]) {
-    assert!(epilogue.scale.is_none() || epilogue.shift.is_some(), "a scale needs a shift");
+pub fn forward(
+    conv: &Conv,
+    x: &[f32],
+    weights: &ForwardWeights,
+    epilogue: &Epilogue,
+    y: &mut [f32],
+) {
+    assert!(
+        epilogue.scale.is_none() || epilogue.shift.is_some(),
+        "a scale needs a shift"
+    );
     let ending = Ending {
         scale: epilogue.scale,
         shift: epilogue.shift,
         residual: epilogue.residual,
         relu: epilogue.activation == Activation::Relu,
     };
-    with_gather(conv, x, |gather| {
-        assert_eq!(y.len(), conv.output_len(), "output of {conv:?}");
-        let [height, width] = gather.grid;
-        let place = |[b, i, j]: [usize; 3]| (b * height + i) * width + j;
-        product(&gather, &weights.0, &ending, place, Shared::new(y), |_, _, _| {});
-    });
+    assert_eq!(y.len(), conv.output_len(), "output of {conv:?}");
+    let y = Shared::new(y);
+    match &weights.0 {
+        Packed::Direct(panels) => with_gather(conv, x, |gather| {
+            let [panels] = &panels[..] else {
+                panic!("weights were not packed for {conv:?}")
+            };
+            let place = |position| gather.row(position);
+            product(&gather, panels, &ending, place, y, |_, _, _| {});
+        }),
+        Packed::Winograd(weights) => {
+            winograd_product(&Images::of(conv, x), weights, &ending, y, |_, _, _| {});
+        }
+    }
 }
 
 /// Convolution of `x` into `y`, and the mean and variance of every output channel over the batch, taken
@@ -67,27 +86,68 @@ pub fn forward_with_statistics(
     y: &mut [f32],
     statistics: &mut Statistics,
 ) {
-    with_gather(conv, x, |gather| {
-        assert_eq!(y.len(), conv.output_len(), "output of {conv:?}");
-        let [height, width] = gather.grid;
-        let place = |[b, i, j]: [usize; 3]| (b * height + i) * width + j;
-        let channels = conv.outputs;
-        let blocks = row_blocks(&gather, &weights.0).len();
-        let partial = Partial::new(statistics, blocks, channels);
-        let y = Shared::new(y);
-        product(&gather, &weights.0, &Ending::default(), place, y, |block, rows, columns| {
-            // SAFETY: exactly these rows and columns belong to the task that calls this; other tasks
-            // write other columns of these rows, which `add` does not touch.
-            unsafe { partial.add(block, y, rows, columns) };
-        });
-        partial.finish(conv.rows());
-    });
+    assert_eq!(y.len(), conv.output_len(), "output of {conv:?}");
+    let (y, channels, ending) = (Shared::new(y), conv.outputs, Ending::default());
+    // SAFETY: called below for numbers that belong to the calling task.
+    let part = |row: usize, columns: &Range<usize>| -> &[f32] {
+        unsafe { y.part(row * channels + columns.start, columns.len()) }
+    };
+    let partial = match &weights.0 {
+        Packed::Direct(panels) => with_gather(conv, x, |gather| {
+            let [panels] = &panels[..] else {
+                panic!("weights were not packed for {conv:?}")
+            };
+            let blocks = row_blocks(&gather, panels).len();
+            let partial = Partial::new(statistics, blocks, channels);
+            let place = |position| gather.row(position);
+            product(
+                &gather,
+                panels,
+                &ending,
+                place,
+                y,
+                |block, rows, columns| {
+                    // SAFETY: exactly these rows and columns belong to the task that calls this; other tasks
+                    // write other columns of these rows, which are not touched here.
+                    unsafe {
+                        partial.add(block, rows.map(|row| part(row, &columns)), columns.clone())
+                    };
+                },
+            );
+            partial
+        }),
+        Packed::Winograd(weights) => {
+            let images = Images::of(conv, x);
+            let blocks = tile_blocks(&images, weights.isa).len();
+            let partial = Partial::new(statistics, blocks, channels);
+            winograd_product(&images, weights, &ending, y, |block, places, columns| {
+                let rows = places.iter().flat_map(|place| {
+                    let (first, [down, across]) = (place.start / channels, place.size);
+                    let line = conv.output_width();
+                    (0..down).flat_map(move |i| (0..across).map(move |j| first + i * line + j))
+                });
+                // SAFETY: as above; these rows are the pixels of the task's tiles.
+                unsafe { partial.add(block, rows.map(|row| part(row, &columns)), columns.clone()) };
+            });
+            partial
+        }
+    };
+    partial.finish();
 }
 
 /// The forward gather of `conv`: one row per output pixel.
 pub(crate) fn with_gather<T>(conv: &Conv, x: &[f32], work: impl FnOnce(Gather) -> T) -> T {
     assert_eq!(x.len(), conv.input_len(), "input of {conv:?}");
-    let Conv { batch, height, width, inputs, kernel, stride, padding, .. } = *conv;
+    let Conv {
+        batch,
+        height,
+        width,
+        inputs,
+        kernel,
+        stride,
+        padding,
+        ..
+    } = *conv;
     let grid = [conv.output_height(), conv.output_width()];
     if conv.merges_taps() {
         let padded = pad(conv, x);
@@ -113,23 +173,44 @@ pub(crate) fn with_gather<T>(conv: &Conv, x: &[f32], work: impl FnOnce(Gather) -
         .map(|tap| [displacement(tap / kernel), displacement(tap % kernel)])
         .collect();
     let (size, run) = ([height, width], inputs);
-    work(Gather { source: x, size, pitch: inputs, batch, grid, step: stride, taps, run, zeros: &zeros })
+    work(Gather {
+        source: x,
+        size,
+        pitch: inputs,
+        batch,
+        grid,
+        step: stride,
+        taps,
+        run,
+        zeros: &zeros,
+    })
 }
 
 /// The images with their zero border.
 fn pad(conv: &Conv, x: &[f32]) -> Scratch {
-    let Conv { batch, height, width, inputs, padding, .. } = *conv;
+    let Conv {
+        batch,
+        height,
+        width,
+        inputs,
+        padding,
+        ..
+    } = *conv;
     let line = (width + 2 * padding) * inputs;
     let lines = height + 2 * padding;
     let mut padded = scratch(batch * lines * line);
-    padded.par_chunks_mut(line.max(1)).enumerate().for_each(|(i, out)| {
-        out.fill(0.0);
-        let (image, y) = (i / lines, i % lines);
-        if (padding..padding + height).contains(&y) {
-            let start = (image * height + y - padding) * width * inputs;
-            out[padding * inputs..][..width * inputs].copy_from_slice(&x[start..][..width * inputs]);
-        }
-    });
+    padded
+        .par_chunks_mut(line.max(1))
+        .enumerate()
+        .for_each(|(i, out)| {
+            out.fill(0.0);
+            let (image, y) = (i / lines, i % lines);
+            if (padding..padding + height).contains(&y) {
+                let start = (image * height + y - padding) * width * inputs;
+                out[padding * inputs..][..width * inputs]
+                    .copy_from_slice(&x[start..][..width * inputs]);
+            }
+        });
     padded
 }
 
@@ -142,7 +223,7 @@ mod tests {
 
     fn run(isa: Isa, conv: &Conv, x: &[f32], w: &[f32], epilogue: &Epilogue) -> Vec<f32> {
         let mut weights = ForwardWeights::default();
-        weights.pack_for(isa, conv, w);
+        weights.pack_for(isa, false, conv, w);
         let mut y = vec![f32::NAN; conv.output_len()];
         forward(conv, x, &weights, epilogue, &mut y);
         y
@@ -188,14 +269,26 @@ mod tests {
 
     fn layer() -> Conv {
         let (batch, height, width, inputs, outputs) = (3, 29, 23, 130, 70);
-        Conv { batch, height, width, inputs, outputs, kernel: 3, stride: 1, padding: 1 }
+        Conv {
+            batch,
+            height,
+            width,
+            inputs,
+            outputs,
+            kernel: 3,
+            stride: 1,
+            padding: 1,
+        }
     }
 
     #[test]
     fn real_numbers_are_close() {
         let conv = layer();
         let mut numbers = Numbers(1);
-        let (x, w) = (numbers.real(conv.input_len()), numbers.real(conv.weight_len()));
+        let (x, w) = (
+            numbers.real(conv.input_len()),
+            numbers.real(conv.weight_len()),
+        );
         let expected = naive::forward(&conv, &x, &w);
         for isa in Isa::available() {
             assert!(distance(&run(isa, &conv, &x, &w, &Epilogue::default()), &expected) < 1e-6);
@@ -206,7 +299,10 @@ mod tests {
     fn statistics_are_those_of_the_output_for_any_number_of_threads() {
         let conv = layer();
         let mut numbers = Numbers(2);
-        let (x, w) = (numbers.real(conv.input_len()), numbers.real(conv.weight_len()));
+        let (x, w) = (
+            numbers.real(conv.input_len()),
+            numbers.real(conv.weight_len()),
+        );
         let mut weights = ForwardWeights::default();
         weights.pack(&conv, &w);
         let both = || {
@@ -227,13 +323,27 @@ mod tests {
 
     #[test]
     fn not_a_number_passes_the_relu() {
-        let conv = Conv { batch: 1, height: 1, width: 1, kernel: 1, padding: 0, ..layer() };
+        let conv = Conv {
+            batch: 1,
+            height: 1,
+            width: 1,
+            kernel: 1,
+            padding: 0,
+            ..layer()
+        };
         let mut x = vec![1.0; conv.input_len()];
         x[3] = f32::NAN;
-        let epilogue = Epilogue { activation: Activation::Relu, ..Epilogue::default() };
+        let epilogue = Epilogue {
+            activation: Activation::Relu,
+            ..Epilogue::default()
+        };
         let w = vec![1.0; conv.weight_len()];
         for isa in Isa::available() {
-            assert!(run(isa, &conv, &x, &w, &epilogue).iter().all(|y| y.is_nan()));
+            assert!(
+                run(isa, &conv, &x, &w, &epilogue)
+                    .iter()
+                    .all(|y| y.is_nan())
+            );
         }
     }
 }

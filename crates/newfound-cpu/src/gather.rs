@@ -44,6 +44,11 @@ impl Gather<'_> {
         [row / (height * width), row / width % height, row % width]
     }
 
+    /// The row at a grid position.
+    pub(crate) fn row(&self, [image, i, j]: [usize; 3]) -> usize {
+        (image * self.grid[0] + i) * self.grid[1] + j
+    }
+
     /// Where in the source the row at this position reads at `tap`, if inside of the image.
     pub(crate) fn offset(&self, [image, i, j]: [usize; 3], tap: usize) -> Option<usize> {
         let [height, width] = self.size;

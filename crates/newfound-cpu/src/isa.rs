@@ -35,7 +35,9 @@ impl Isa {
     /// The fastest family this processor can run.
     pub(crate) fn best() -> Self {
         // Detection is cached by the standard library; this costs a few atomic loads.
-        Self::available().next().expect("the portable family is always available")
+        Self::available()
+            .next()
+            .expect("the portable family is always available")
     }
 }
 

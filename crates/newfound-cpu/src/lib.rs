@@ -31,15 +31,21 @@ mod isa;
 mod lanes;
 mod scratch;
 mod shared;
-mod weights;
+mod prefetch;
 mod microkernel;
+mod weights;
 mod gather;
 mod product;
+mod winograd;
+mod winograd_weights;
+mod winograd_tiles;
+mod winograd_product;
 mod forward;
 mod input_gradient;
 mod weight_kernel;
 mod weight_tile;
 mod weight_narrow;
+mod winograd_gradient;
 mod weight_gradient;
 mod statistics;
 mod batch_norm;
@@ -52,9 +58,7 @@ mod update;
 mod naive;
 
 pub use batch_norm::{BatchNorm, batch_norm};
-pub use batch_norm_backward::{
-    Gate, Gradients, batch_norm_backward, frozen_batch_norm_backward,
-};
+pub use batch_norm_backward::{Gate, Gradients, batch_norm_backward, frozen_batch_norm_backward};
 pub use fold::fold;
 pub use forward::{Activation, Epilogue, forward, forward_with_statistics};
 pub use input_gradient::input_gradient;
@@ -63,5 +67,5 @@ pub use pool::{MaxPool, global_average, global_average_backward, max_pool, max_p
 pub use shape::Conv;
 pub use statistics::{Statistics, batch_statistics};
 pub use update::{Sgd, ema, sgd};
-pub use weight_gradient::weight_gradient;
+pub use weight_gradient::{weight_gradient, weight_gradient_direct};
 pub use weights::{BackwardWeights, ForwardWeights};

@@ -7,6 +7,7 @@
 
 use crate::isa::Isa;
 use crate::lanes::Lanes;
+use crate::prefetch::Strip;
 
 /// Columns of the widest panel of any instruction family.
 pub(crate) const MAX_COLUMNS: usize = 64;
@@ -22,6 +23,19 @@ impl Isa {
             #[cfg(target_arch = "aarch64")]
             Self::Neon => 16,
             Self::Portable => 8,
+        }
+    }
+
+    /// Floats in a register.
+    pub(crate) fn lanes(self) -> usize {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => 16,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => 8,
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => 4,
+            Self::Portable => 4,
         }
     }
 
@@ -67,6 +81,8 @@ pub(crate) struct Tile {
     pub output: *mut f32,
     /// Columns that exist; the rest of the panel is padding.
     pub columns: usize,
+    /// What to fetch meanwhile, a line per step of the inner index.
+    pub strip: Strip,
     /// Add to what the output holds already.
     pub accumulate: bool,
     /// Applied when this is the last part of the sum.
@@ -82,12 +98,14 @@ unsafe fn product<L: Lanes, const R: usize, const V: usize>(tile: &Tile) {
     unsafe {
         let mut sums = [[L::splat(0.0); V]; R];
         let mut panel = tile.panel;
+        let mut strip = tile.strip;
         for tap in 0..tile.taps {
             let mut rows = [std::ptr::null::<f32>(); R];
             for (r, row) in rows.iter_mut().enumerate() {
                 *row = (*tile.sources.add(tap * R + r)).add(tile.skip);
             }
             for i in 0..tile.run {
+                strip.fetch();
                 let mut weights = [L::splat(0.0); V];
                 for (v, weight) in weights.iter_mut().enumerate() {
                     *weight = L::load(panel.add(v * L::WIDTH));

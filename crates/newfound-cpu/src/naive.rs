@@ -11,7 +11,10 @@ pub(crate) struct Numbers(pub u64);
 
 impl Numbers {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         self.0 >> 33
     }
 
@@ -22,7 +25,9 @@ impl Numbers {
 
     /// Numbers in [−1, 1).
     pub(crate) fn real(&mut self, len: usize) -> Vec<f32> {
-        (0..len).map(|_| (self.next() % (1 << 20)) as f32 / (1 << 19) as f32 - 1.0).collect()
+        (0..len)
+            .map(|_| (self.next() % (1 << 20)) as f32 / (1 << 19) as f32 - 1.0)
+            .collect()
     }
 }
 
@@ -30,19 +35,76 @@ impl Numbers {
 pub(crate) fn convolutions() -> impl Strategy<Value = Conv> {
     let sides = (1usize..14, 1usize..14);
     let channels = prop::sample::select(vec![1usize, 2, 3, 7, 16, 17, 33, 64, 70, 130]);
-    (1usize..4, sides, channels.clone(), channels, 1usize..8, 1usize..4, 0usize..5).prop_filter_map(
-        "the kernel fits",
-        |(batch, (height, width), inputs, outputs, kernel, stride, padding)| {
-            let fits = height.min(width) + 2 * padding >= kernel;
-            let conv = Conv { batch, height, width, inputs, outputs, kernel, stride, padding };
-            fits.then_some(conv)
-        },
+    (
+        1usize..4,
+        sides,
+        channels.clone(),
+        channels,
+        1usize..8,
+        1usize..4,
+        0usize..5,
     )
+        .prop_filter_map(
+            "the kernel fits",
+            |(batch, (height, width), inputs, outputs, kernel, stride, padding)| {
+                let fits = height.min(width) + 2 * padding >= kernel;
+                let conv = Conv {
+                    batch,
+                    height,
+                    width,
+                    inputs,
+                    outputs,
+                    kernel,
+                    stride,
+                    padding,
+                };
+                fits.then_some(conv)
+            },
+        )
+}
+
+/// 3×3 convolutions whose channels fill whole registers but not always whole panels.
+pub(crate) fn three_by_three() -> impl Strategy<Value = Conv> {
+    let channels = prop::sample::select(vec![16usize, 48, 64, 80]);
+    (
+        1usize..4,
+        1usize..15,
+        1usize..15,
+        channels.clone(),
+        channels,
+        0usize..3,
+    )
+        .prop_filter_map(
+            "the kernel fits",
+            |(batch, height, width, inputs, outputs, padding)| {
+                let fits = height.min(width) + 2 * padding >= 3;
+                let conv = Conv {
+                    batch,
+                    height,
+                    width,
+                    inputs,
+                    outputs,
+                    kernel: 3,
+                    stride: 1,
+                    padding,
+                };
+                fits.then_some(conv)
+            },
+        )
 }
 
 /// Calls `each(x, y, w)` with the index of every input, output and weight that meet in a product.
 fn products(conv: &Conv, mut each: impl FnMut(usize, usize, usize)) {
-    let Conv { batch, height, width, inputs, outputs, kernel, stride, padding } = *conv;
+    let Conv {
+        batch,
+        height,
+        width,
+        inputs,
+        outputs,
+        kernel,
+        stride,
+        padding,
+    } = *conv;
     let (out_height, out_width) = (conv.output_height(), conv.output_width());
     for b in 0..batch {
         for (i, j) in (0..out_height).flat_map(|i| (0..out_width).map(move |j| (i, j))) {
@@ -89,7 +151,10 @@ pub(crate) fn weight_gradient(conv: &Conv, x: &[f32], dy: &[f32]) -> Vec<f32> {
 /// Runs `work` with 1, 2 and 3 threads and demands the same bits.
 pub(crate) fn same_for_any_threads(work: impl Fn() -> Vec<f32> + Send + Sync) {
     let bits = |threads| -> Vec<u32> {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
         pool.install(&work).iter().map(|v| v.to_bits()).collect()
     };
     let one = bits(1);
@@ -100,8 +165,13 @@ pub(crate) fn same_for_any_threads(work: impl Fn() -> Vec<f32> + Send + Sync) {
 /// The largest difference, relative to the largest number expected.
 pub(crate) fn distance(got: &[f32], expected: &[f32]) -> f32 {
     assert_eq!(got.len(), expected.len());
-    let largest = expected.iter().fold(f32::MIN_POSITIVE, |m, v| m.max(v.abs()));
-    got.iter().zip(expected).fold(0.0, |m: f32, (a, b)| m.max((a - b).abs())) / largest
+    let largest = expected
+        .iter()
+        .fold(f32::MIN_POSITIVE, |m, v| m.max(v.abs()));
+    got.iter()
+        .zip(expected)
+        .fold(0.0, |m: f32, (a, b)| m.max((a - b).abs()))
+        / largest
 }
 
 #[test]
@@ -119,5 +189,8 @@ fn a_convolution_by_hand() {
     };
     let mut w = vec![0.0; 9];
     w[1] = 1.0; // above the centre
-    assert_eq!(forward(&conv, &[1.0, 2.0, 3.0, 4.0], &w), [0.0, 0.0, 1.0, 2.0]);
+    assert_eq!(
+        forward(&conv, &[1.0, 2.0, 3.0, 4.0], &w),
+        [0.0, 0.0, 1.0, 2.0]
+    );
 }

@@ -8,7 +8,11 @@ pub(crate) const CHUNK: usize = 1 << 16;
 
 /// Rows of a matrix with `channels` columns.
 pub(crate) fn rows(x: &[f32], channels: usize) -> usize {
-    assert!(channels > 0 && x.len().is_multiple_of(channels), "{} is not a number of rows", x.len());
+    assert!(
+        channels > 0 && x.len().is_multiple_of(channels),
+        "{} is not a number of rows",
+        x.len()
+    );
     x.len() / channels
 }
 
@@ -22,7 +26,9 @@ pub fn relu(x: &[f32], y: &mut [f32]) {
             }
         }
     }
-    y.par_chunks_mut(CHUNK).zip(x.par_chunks(CHUNK)).for_each(|(y, x)| chunk(x, y));
+    y.par_chunks_mut(CHUNK)
+        .zip(x.par_chunks(CHUNK))
+        .for_each(|(y, x)| chunk(x, y));
 }
 
 /// `dx = dy` where the output `y` of the ReLU is positive, 0 elsewhere.
@@ -36,7 +42,9 @@ pub fn relu_backward(y: &[f32], dy: &[f32], dx: &mut [f32]) {
         }
     }
     let inputs = y.par_chunks(CHUNK).zip(dy.par_chunks(CHUNK));
-    dx.par_chunks_mut(CHUNK).zip(inputs).for_each(|(dx, (y, dy))| chunk(y, dy, dx));
+    dx.par_chunks_mut(CHUNK)
+        .zip(inputs)
+        .for_each(|(dx, (y, dy))| chunk(y, dy, dx));
 }
 
 /// `y = a + b`.
@@ -50,7 +58,9 @@ pub fn add(a: &[f32], b: &[f32], y: &mut [f32]) {
         }
     }
     let inputs = a.par_chunks(CHUNK).zip(b.par_chunks(CHUNK));
-    y.par_chunks_mut(CHUNK).zip(inputs).for_each(|(y, (a, b))| chunk(a, b, y));
+    y.par_chunks_mut(CHUNK)
+        .zip(inputs)
+        .for_each(|(y, (a, b))| chunk(a, b, y));
 }
 
 #[cfg(test)]

@@ -41,7 +41,10 @@ impl MaxPool {
             (1..=15).contains(&self.window) && self.stride > 0 && 2 * self.padding <= self.window,
             "not a pooling this function knows: {self:?}"
         );
-        assert!(side + 2 * self.padding >= self.window, "the window does not fit: {self:?}");
+        assert!(
+            side + 2 * self.padding >= self.window,
+            "the window does not fit: {self:?}"
+        );
         (side + 2 * self.padding - self.window) / self.stride + 1
     }
 
@@ -57,7 +60,9 @@ impl MaxPool {
 
     /// The input coordinate of offset `k` in window `i`, if it lies inside of the image.
     fn inside(&self, i: usize, k: usize, side: usize) -> Option<usize> {
-        (i * self.stride + k).checked_sub(self.padding).filter(|&at| at < side)
+        (i * self.stride + k)
+            .checked_sub(self.padding)
+            .filter(|&at| at < side)
     }
 }
 
@@ -66,15 +71,24 @@ impl MaxPool {
 pub fn max_pool(pool: &MaxPool, x: &[f32], y: &mut [f32], winners: &mut [u8]) {
     let (height, width, channels) = (pool.output_height(), pool.output_width(), pool.channels);
     assert_eq!(x.len(), pool.input_len(), "input of {pool:?}");
-    assert_eq!((y.len(), winners.len()), (pool.output_len(), pool.output_len()), "{pool:?}");
+    assert_eq!(
+        (y.len(), winners.len()),
+        (pool.output_len(), pool.output_len()),
+        "{pool:?}"
+    );
     if y.is_empty() {
         return;
     }
     let line = width * channels;
-    let lines = y.par_chunks_mut(line).zip(winners.par_chunks_mut(line)).enumerate();
+    let lines = y
+        .par_chunks_mut(line)
+        .zip(winners.par_chunks_mut(line))
+        .enumerate();
     lines.for_each(|(i, (y, winners))| {
         let (image, i) = (i / height, i % height);
-        let pixels = y.chunks_exact_mut(channels).zip(winners.chunks_exact_mut(channels));
+        let pixels = y
+            .chunks_exact_mut(channels)
+            .zip(winners.chunks_exact_mut(channels));
         for (j, (y, winners)) in pixels.enumerate() {
             y.fill(f32::NEG_INFINITY);
             winners.fill(0);
@@ -82,7 +96,9 @@ pub fn max_pool(pool: &MaxPool, x: &[f32], y: &mut [f32], winners: &mut [u8]) {
             for k in 0..pool.window * pool.window {
                 let row = pool.inside(i, k / pool.window, pool.height);
                 let column = pool.inside(j, k % pool.window, pool.width);
-                let (Some(row), Some(column)) = (row, column) else { continue };
+                let (Some(row), Some(column)) = (row, column) else {
+                    continue;
+                };
                 let at = ((image * pool.height + row) * pool.width + column) * channels;
                 if std::mem::take(&mut first) {
                     // So that a window of −∞ still points into the image.
@@ -109,7 +125,11 @@ vectorised! {
 /// Seen from the input, each pixel asks the few windows that contain it, in a fixed order.
 pub fn max_pool_backward(pool: &MaxPool, winners: &[u8], dy: &[f32], dx: &mut [f32]) {
     let (height, width, channels) = (pool.output_height(), pool.output_width(), pool.channels);
-    assert_eq!((dy.len(), winners.len()), (pool.output_len(), pool.output_len()), "{pool:?}");
+    assert_eq!(
+        (dy.len(), winners.len()),
+        (pool.output_len(), pool.output_len()),
+        "{pool:?}"
+    );
     assert_eq!(dx.len(), pool.input_len(), "input gradient of {pool:?}");
     if dx.is_empty() {
         return;
@@ -117,22 +137,34 @@ pub fn max_pool_backward(pool: &MaxPool, winners: &[u8], dy: &[f32], dx: &mut [f
     // Windows i with i · stride ≤ at + padding < i · stride + window.
     let windows = |at: usize, count: usize| {
         let end = ((at + pool.padding) / pool.stride + 1).min(count);
-        (at + pool.padding + 1).saturating_sub(pool.window).div_ceil(pool.stride)..end
+        (at + pool.padding + 1)
+            .saturating_sub(pool.window)
+            .div_ceil(pool.stride)..end
     };
-    dx.par_chunks_mut(pool.width * channels).enumerate().for_each(|(line, dx)| {
-        let (image, row) = (line / pool.height, line % pool.height);
-        for (column, dx) in dx.chunks_exact_mut(channels).enumerate() {
-            dx.fill(0.0);
-            for i in windows(row, height) {
-                for j in windows(column, width) {
-                    let [k, l] = [row + pool.padding - i * pool.stride, column + pool.padding - j * pool.stride];
-                    let at = ((image * height + i) * width + j) * channels;
-                    let range = at..at + channels;
-                    collect(&winners[range.clone()], (k * pool.window + l) as u8, &dy[range], dx);
+    dx.par_chunks_mut(pool.width * channels)
+        .enumerate()
+        .for_each(|(line, dx)| {
+            let (image, row) = (line / pool.height, line % pool.height);
+            for (column, dx) in dx.chunks_exact_mut(channels).enumerate() {
+                dx.fill(0.0);
+                for i in windows(row, height) {
+                    for j in windows(column, width) {
+                        let [k, l] = [
+                            row + pool.padding - i * pool.stride,
+                            column + pool.padding - j * pool.stride,
+                        ];
+                        let at = ((image * height + i) * width + j) * channels;
+                        let range = at..at + channels;
+                        collect(
+                            &winners[range.clone()],
+                            (k * pool.window + l) as u8,
+                            &dy[range],
+                            dx,
+                        );
+                    }
                 }
             }
-        }
-    });
+        });
 }
 
 vectorised! {
@@ -148,16 +180,25 @@ vectorised! {
 /// # Shapes
 /// `x [B, pixels, C]`, `y [B, C]`.
 pub fn global_average(pixels: usize, channels: usize, x: &[f32], y: &mut [f32]) {
-    assert_eq!(x.len() * channels, y.len() * pixels * channels, "one row of means per image");
-    assert!(channels > 0 && pixels > 0, "an image without pixels has no mean");
-    y.par_chunks_mut(channels).zip(x.par_chunks(pixels * channels)).for_each(|(y, x)| {
-        y.fill(0.0);
-        for pixel in x.chunks_exact(channels) {
-            accumulate(pixel, y);
-        }
-        let share = 1.0 / pixels as f32;
-        y.iter_mut().for_each(|y| *y *= share);
-    });
+    assert_eq!(
+        x.len() * channels,
+        y.len() * pixels * channels,
+        "one row of means per image"
+    );
+    assert!(
+        channels > 0 && pixels > 0,
+        "an image without pixels has no mean"
+    );
+    y.par_chunks_mut(channels)
+        .zip(x.par_chunks(pixels * channels))
+        .for_each(|(y, x)| {
+            y.fill(0.0);
+            for pixel in x.chunks_exact(channels) {
+                accumulate(pixel, y);
+            }
+            let share = 1.0 / pixels as f32;
+            y.iter_mut().for_each(|y| *y *= share);
+        });
 }
 
 vectorised! {
@@ -170,10 +211,19 @@ vectorised! {
 
 /// The input gradient of [`global_average`]: every pixel has the same share of `dy`.
 pub fn global_average_backward(pixels: usize, channels: usize, dy: &[f32], dx: &mut [f32]) {
-    assert_eq!(dx.len() * channels, dy.len() * pixels * channels, "one row of means per image");
-    assert!(channels > 0 && pixels > 0, "an image without pixels has no mean");
+    assert_eq!(
+        dx.len() * channels,
+        dy.len() * pixels * channels,
+        "one row of means per image"
+    );
+    assert!(
+        channels > 0 && pixels > 0,
+        "an image without pixels has no mean"
+    );
     let share = 1.0 / pixels as f32;
-    let images = dx.par_chunks_mut(pixels * channels).zip(dy.par_chunks(channels));
+    let images = dx
+        .par_chunks_mut(pixels * channels)
+        .zip(dy.par_chunks(channels));
     images.for_each(|(dx, dy)| {
         for pixel in dx.chunks_exact_mut(channels) {
             for (dx, &dy) in pixel.iter_mut().zip(dy) {
@@ -190,14 +240,31 @@ mod tests {
     use proptest::prelude::*;
 
     fn pools() -> impl Strategy<Value = MaxPool> {
-        (1usize..4, 1usize..14, 1usize..14, 1usize..70, 1usize..5, 1usize..4, 0usize..3).prop_filter_map(
-            "the window fits",
-            |(batch, height, width, channels, window, stride, padding)| {
-                let fits = height.min(width) + 2 * padding >= window && 2 * padding <= window;
-                let pool = MaxPool { batch, height, width, channels, window, stride, padding };
-                fits.then_some(pool)
-            },
+        (
+            1usize..4,
+            1usize..14,
+            1usize..14,
+            1usize..70,
+            1usize..5,
+            1usize..4,
+            0usize..3,
         )
+            .prop_filter_map(
+                "the window fits",
+                |(batch, height, width, channels, window, stride, padding)| {
+                    let fits = height.min(width) + 2 * padding >= window && 2 * padding <= window;
+                    let pool = MaxPool {
+                        batch,
+                        height,
+                        width,
+                        channels,
+                        window,
+                        stride,
+                        padding,
+                    };
+                    fits.then_some(pool)
+                },
+            )
     }
 
     /// Calls `each(output, input, k)` for every input of every window, in the window's order.
@@ -209,7 +276,8 @@ mod tests {
             for k in 0..pool.window * pool.window {
                 let y = (i * pool.stride + k / pool.window) as isize - pool.padding as isize;
                 let x = (j * pool.stride + k % pool.window) as isize - pool.padding as isize;
-                let inside = (0..pool.height as isize).contains(&y) && (0..pool.width as isize).contains(&x);
+                let inside =
+                    (0..pool.height as isize).contains(&y) && (0..pool.width as isize).contains(&x);
                 if inside {
                     let row = (b * pool.height + y as usize) * pool.width + x as usize;
                     each(output, row * pool.channels + c, k as u8);
@@ -261,7 +329,13 @@ mod tests {
     #[test]
     fn not_a_number_wins_and_minus_infinity_has_a_place() {
         let pool = MaxPool {
-            batch: 1, height: 2, width: 2, channels: 1, window: 3, stride: 2, padding: 1,
+            batch: 1,
+            height: 2,
+            width: 2,
+            channels: 1,
+            window: 3,
+            stride: 2,
+            padding: 1,
         };
         let (mut y, mut winners) = ([0.0], [0]);
         max_pool(&pool, &[1.0, f32::NAN, 5.0, 2.0], &mut y, &mut winners);
@@ -275,10 +349,19 @@ mod tests {
     #[test]
     fn threads_do_not_matter() {
         let pool = MaxPool {
-            batch: 3, height: 33, width: 27, channels: 65, window: 3, stride: 2, padding: 1,
+            batch: 3,
+            height: 33,
+            width: 27,
+            channels: 65,
+            window: 3,
+            stride: 2,
+            padding: 1,
         };
         let mut numbers = Numbers(9);
-        let (x, dy) = (numbers.real(pool.input_len()), numbers.real(pool.output_len()));
+        let (x, dy) = (
+            numbers.real(pool.input_len()),
+            numbers.real(pool.output_len()),
+        );
         same_for_any_threads(|| {
             let (mut y, mut winners) = (vec![0.0; dy.len()], vec![0; dy.len()]);
             max_pool(&pool, &x, &mut y, &mut winners);

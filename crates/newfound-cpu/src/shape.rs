@@ -88,7 +88,12 @@ impl Conv {
     /// (y, x) with `y mod stride = class / stride` and `x mod stride = class mod stride`: the tap and
     /// the displacement of the output pixel from (y, x) / stride.
     pub(crate) fn class_taps(&self, class: usize) -> impl Iterator<Item = (usize, [isize; 2])> {
-        let Self { kernel, stride, padding, .. } = *self;
+        let Self {
+            kernel,
+            stride,
+            padding,
+            ..
+        } = *self;
         let along = move |offset: usize, k: usize| {
             let distance = (offset + padding) as isize - k as isize;
             (distance.rem_euclid(stride as isize) == 0).then_some(distance / stride as isize)

@@ -26,7 +26,11 @@ impl<T> Copy for Shared<'_, T> {}
 impl<'a, T> Shared<'a, T> {
     /// Shares `slice` for as long as it is borrowed.
     pub(crate) fn new(slice: &'a mut [T]) -> Self {
-        Self { pointer: slice.as_mut_ptr(), len: slice.len(), slice: PhantomData }
+        Self {
+            pointer: slice.as_mut_ptr(),
+            len: slice.len(),
+            slice: PhantomData,
+        }
     }
 
     /// Elements of the slice.
@@ -40,7 +44,10 @@ impl<'a, T> Shared<'a, T> {
     /// No other task may read or write any of these elements while the part is borrowed.
     #[allow(clippy::mut_from_ref)]
     pub(crate) unsafe fn part(&self, start: usize, len: usize) -> &'a mut [T] {
-        assert!(start <= self.len && len <= self.len - start, "part outside the shared slice");
+        assert!(
+            start <= self.len && len <= self.len - start,
+            "part outside the shared slice"
+        );
         // SAFETY: inside the slice by the assertion, exclusive by the caller's promise.
         unsafe { std::slice::from_raw_parts_mut(self.pointer.add(start), len) }
     }

@@ -41,7 +41,9 @@ pub fn sgd(rule: &Sgd, p: &mut [f32], g: &[f32], v: &mut [f32]) {
         }
     }
     let inputs = g.par_chunks(CHUNK).zip(v.par_chunks_mut(CHUNK));
-    p.par_chunks_mut(CHUNK).zip(inputs).for_each(|(p, (g, v))| chunk(rule, p, g, v));
+    p.par_chunks_mut(CHUNK)
+        .zip(inputs)
+        .for_each(|(p, (g, v))| chunk(rule, p, g, v));
 }
 
 /// The moving average `teacher ← momentum · teacher + (1 − momentum) · student`.
@@ -67,7 +69,12 @@ mod tests {
     /// Two steps by hand: p = 1, g = 0.5, learning rate 0.1, momentum 0.9, decay 0.1.
     #[test]
     fn two_steps_by_hand() {
-        let rule = Sgd { learning_rate: 0.1, momentum: 0.9, weight_decay: 0.1, nesterov: false };
+        let rule = Sgd {
+            learning_rate: 0.1,
+            momentum: 0.9,
+            weight_decay: 0.1,
+            nesterov: false,
+        };
         let (mut p, mut v) = ([1.0f32], [0.0f32]);
         sgd(&rule, &mut p, &[0.5], &mut v);
         assert!((v[0] - 0.6).abs() < 1e-6 && (p[0] - 0.94).abs() < 1e-6);
@@ -75,7 +82,15 @@ mod tests {
         // g = 0.594, v = 0.54 + 0.594 = 1.134, p = 0.94 − 0.1134
         assert!((v[0] - 1.134).abs() < 1e-6 && (p[0] - 0.8266).abs() < 1e-6);
         let (mut p, mut v) = ([1.0f32], [0.0f32]);
-        sgd(&Sgd { nesterov: true, ..rule }, &mut p, &[0.5], &mut v);
+        sgd(
+            &Sgd {
+                nesterov: true,
+                ..rule
+            },
+            &mut p,
+            &[0.5],
+            &mut v,
+        );
         // g + 0.9 · v = 0.6 + 0.54
         assert!((p[0] - (1.0 - 0.114)).abs() < 1e-6);
     }
@@ -86,13 +101,22 @@ mod tests {
         let mut numbers = Numbers(10);
         let (p0, g, v0) = (numbers.real(n), numbers.real(n), numbers.real(n));
         for nesterov in [false, true] {
-            let rule = Sgd { learning_rate: 0.05, momentum: 0.9, weight_decay: 1e-3, nesterov };
+            let rule = Sgd {
+                learning_rate: 0.05,
+                momentum: 0.9,
+                weight_decay: 1e-3,
+                nesterov,
+            };
             let (mut p, mut v) = (p0.clone(), v0.clone());
             sgd(&rule, &mut p, &g, &mut v);
             for i in 0..n {
                 let gradient = g[i] + 1e-3 * p0[i];
                 let velocity = 0.9 * v0[i] + gradient;
-                let step = if nesterov { gradient + 0.9 * velocity } else { velocity };
+                let step = if nesterov {
+                    gradient + 0.9 * velocity
+                } else {
+                    velocity
+                };
                 assert_eq!((v[i], p[i]), (velocity, p0[i] - 0.05 * step));
             }
         }

@@ -12,6 +12,8 @@ use crate::shape::Conv;
 use crate::shared::Shared;
 use crate::weight_narrow::narrow;
 use crate::weight_tile::{Job, block_lines, compute_tile};
+use crate::winograd_gradient::winograd_weight_gradient;
+use crate::winograd_product::pays;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -25,16 +27,38 @@ const TASKS: usize = 16;
 
 /// The gradient `dweight` of a loss with respect to the convolution's weights.
 ///
+/// Winograd's way is taken for a 3×3 kernel of stride 1 on enough pixels, the definition otherwise.
+///
 /// # Shapes
 /// `x [B, H, W, I]`, `dy [B, H', W', O]`, `dweight [O, I, kh, kw]`.
 pub fn weight_gradient(conv: &Conv, x: &[f32], dy: &[f32], dweight: &mut [f32]) {
-    weight_gradient_for(Isa::best(), conv, x, dy, dweight);
+    let isa = Isa::best();
+    weight_gradient_for(isa, pays(isa, conv), conv, x, dy, dweight);
 }
 
-pub(crate) fn weight_gradient_for(isa: Isa, conv: &Conv, x: &[f32], dy: &[f32], dweight: &mut [f32]) {
+/// The same, but always by the definition.
+pub fn weight_gradient_direct(conv: &Conv, x: &[f32], dy: &[f32], dweight: &mut [f32]) {
+    weight_gradient_for(Isa::best(), false, conv, x, dy, dweight);
+}
+
+pub(crate) fn weight_gradient_for(
+    isa: Isa,
+    winograd: bool,
+    conv: &Conv,
+    x: &[f32],
+    dy: &[f32],
+    dweight: &mut [f32],
+) {
     assert_eq!(x.len(), conv.input_len(), "input of {conv:?}");
     assert_eq!(dy.len(), conv.output_len(), "output gradient of {conv:?}");
-    assert_eq!(dweight.len(), conv.weight_len(), "weight gradient of {conv:?}");
+    assert_eq!(
+        dweight.len(),
+        conv.weight_len(),
+        "weight gradient of {conv:?}"
+    );
+    if winograd {
+        return winograd_weight_gradient(isa, conv, x, dy, dweight);
+    }
     if conv.merges_taps() {
         let Conv { inputs, kernel, .. } = *conv;
         return with_gather(conv, x, |gather| {
@@ -47,15 +71,28 @@ pub(crate) fn weight_gradient_for(isa: Isa, conv: &Conv, x: &[f32], dy: &[f32], 
     let plan = Plan::new(isa, conv);
     let mut sums = scratch(plan.chunks * plan.chunk_len());
     let shared = Shared::new(&mut sums);
-    (0..plan.chunks * plan.tiles()).into_par_iter().for_each(|task| {
-        let (chunk, tile) = (task / plan.tiles(), task % plan.tiles());
-        let (panels, outputs) = plan.tile(tile);
-        let start = chunk * plan.chunk_len() + plan.place(panels.start, 0, outputs.start);
-        let len = panels.len() * plan.taps * outputs.len() * plan.width;
-        // SAFETY: `place` gives each tile of a chunk its own range, and each task is one tile.
-        let sums = unsafe { shared.part(start, len) };
-        compute_tile(&Job { isa, conv, x, dy, outputs, panels }, plan.lines(chunk), sums);
-    });
+    (0..plan.chunks * plan.tiles())
+        .into_par_iter()
+        .for_each(|task| {
+            let (chunk, tile) = (task / plan.tiles(), task % plan.tiles());
+            let (panels, outputs) = plan.tile(tile);
+            let start = chunk * plan.chunk_len() + plan.place(panels.start, 0, outputs.start);
+            let len = panels.len() * plan.taps * outputs.len() * plan.width;
+            // SAFETY: `place` gives each tile of a chunk its own range, and each task is one tile.
+            let sums = unsafe { shared.part(start, len) };
+            compute_tile(
+                &Job {
+                    isa,
+                    conv,
+                    x,
+                    dy,
+                    outputs,
+                    panels,
+                },
+                plan.lines(chunk),
+                sums,
+            );
+        });
     reduce(&plan, conv, &sums, dweight);
 }
 
@@ -82,7 +119,16 @@ impl Plan {
         let chunks = TASKS.div_ceil(tiles.max(1)).min(blocks);
         let chunk_lines = blocks.div_ceil(chunks) * block_lines(conv);
         let chunks = all_lines.div_ceil(chunk_lines).max(1);
-        Self { taps, width, panels, tile_panels, outputs, chunks, chunk_lines, all_lines }
+        Self {
+            taps,
+            width,
+            panels,
+            tile_panels,
+            outputs,
+            chunks,
+            chunk_lines,
+            all_lines,
+        }
     }
 
     fn tiles(&self) -> usize {
@@ -124,22 +170,25 @@ fn reduce(plan: &Plan, conv: &Conv, sums: &[f32], dweight: &mut [f32]) {
     if conv.weight_len() == 0 {
         return;
     }
-    dweight.par_chunks_mut(inputs * taps).enumerate().for_each(|(o, out)| {
-        let mut total = scratch(width);
-        for panel in 0..plan.panels {
-            let out = &mut out[panel * width * taps..];
-            for tap in 0..taps {
-                let at = plan.place(panel, tap, o);
-                total.copy_from_slice(&sums[at..at + width]);
-                for chunk in 1..plan.chunks {
-                    add(&mut total, &sums[chunk * plan.chunk_len() + at..][..width]);
-                }
-                for (out, &sum) in out.iter_mut().skip(tap).step_by(taps).zip(&total[..]) {
-                    *out = sum;
+    dweight
+        .par_chunks_mut(inputs * taps)
+        .enumerate()
+        .for_each(|(o, out)| {
+            let mut total = scratch(width);
+            for panel in 0..plan.panels {
+                let out = &mut out[panel * width * taps..];
+                for tap in 0..taps {
+                    let at = plan.place(panel, tap, o);
+                    total.copy_from_slice(&sums[at..at + width]);
+                    for chunk in 1..plan.chunks {
+                        add(&mut total, &sums[chunk * plan.chunk_len() + at..][..width]);
+                    }
+                    for (out, &sum) in out.iter_mut().skip(tap).step_by(taps).zip(&total[..]) {
+                        *out = sum;
+                    }
                 }
             }
-        }
-    });
+        });
 }
 
 vectorised! {
@@ -164,7 +213,7 @@ mod tests {
             let expected = naive::weight_gradient(&conv, &x, &dy);
             for isa in Isa::available() {
                 let mut dweight = vec![f32::NAN; conv.weight_len()];
-                weight_gradient_for(isa, &conv, &x, &dy, &mut dweight);
+                weight_gradient_for(isa, false, &conv, &x, &dy, &mut dweight);
                 prop_assert_eq!(&dweight, &expected, "{:?}", isa);
             }
         }
@@ -175,9 +224,21 @@ mod tests {
         for (kernel, stride, inputs) in [(1, 1, 130), (3, 2, 70), (7, 2, 3), (1, 1, 64)] {
             let padding = kernel / 2;
             let (batch, height, width, outputs) = (3, 29, 23, 70);
-            let conv = Conv { batch, height, width, inputs, outputs, kernel, stride, padding };
+            let conv = Conv {
+                batch,
+                height,
+                width,
+                inputs,
+                outputs,
+                kernel,
+                stride,
+                padding,
+            };
             let mut numbers = Numbers(4);
-            let (x, dy) = (numbers.real(conv.input_len()), numbers.real(conv.output_len()));
+            let (x, dy) = (
+                numbers.real(conv.input_len()),
+                numbers.real(conv.output_len()),
+            );
             let ours = || {
                 let mut dweight = vec![f32::NAN; conv.weight_len()];
                 weight_gradient(&conv, &x, &dy, &mut dweight);

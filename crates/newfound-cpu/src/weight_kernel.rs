@@ -6,6 +6,7 @@
 
 use crate::isa::Isa;
 use crate::lanes::Lanes;
+use crate::prefetch::Strip;
 
 /// Pixels that follow each other at a fixed distance in both factors.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,8 @@ pub(crate) struct Outer<'a> {
     pub sums: *mut f32,
     /// Add to what `sums` holds already.
     pub accumulate: bool,
+    /// What to fetch meanwhile, a line per pixel.
+    pub strip: Strip,
 }
 
 /// # Safety
@@ -44,10 +47,12 @@ unsafe fn outer<L: Lanes, const R: usize, const V: usize>(job: &Outer) {
     // SAFETY: the caller's promise.
     unsafe {
         let mut sums = [[L::splat(0.0); V]; R];
+        let mut strip = job.strip;
         for segment in job.segments {
             let mut left = job.left.add(segment.left);
             let mut right = job.right.add(segment.right);
             for _ in 0..segment.len {
+                strip.fetch();
                 let mut panel = [L::splat(0.0); V];
                 for (v, panel) in panel.iter_mut().enumerate() {
                     *panel = L::load(right.add(v * L::WIDTH));

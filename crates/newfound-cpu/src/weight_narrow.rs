@@ -5,6 +5,7 @@
 
 use crate::gather::Gather;
 use crate::isa::Isa;
+use crate::prefetch::Strip;
 use crate::scratch::scratch;
 use crate::shared::Shared;
 use crate::weight_kernel::{Outer, Segment, compute_outer};
@@ -14,7 +15,13 @@ use rayon::prelude::*;
 const CHUNKS: usize = 16;
 
 /// Writes `dweight(tap line, column, output, value)` for all sums over the rows of `gather` and dy.
-pub(crate) fn narrow(isa: Isa, gather: &Gather, dy: &[f32], outputs: usize, mut dweight: impl FnMut([usize; 3], f32)) {
+pub(crate) fn narrow(
+    isa: Isa,
+    gather: &Gather,
+    dy: &[f32],
+    outputs: usize,
+    mut dweight: impl FnMut([usize; 3], f32),
+) {
     let width = isa.columns();
     let padded = outputs.next_multiple_of(width);
     let (taps, run) = (gather.taps.len(), gather.run);
@@ -43,7 +50,15 @@ pub(crate) fn narrow(isa: Isa, gather: &Gather, dy: &[f32], outputs: usize, mut 
 }
 
 /// Adds the products of one output line to `sums[panel, tap, column, output]`.
-fn one_line(isa: Isa, gather: &Gather, dy: &[f32], outputs: usize, line: usize, accumulate: bool, sums: &mut [f32]) {
+fn one_line(
+    isa: Isa,
+    gather: &Gather,
+    dy: &[f32],
+    outputs: usize,
+    line: usize,
+    accumulate: bool,
+    sums: &mut [f32],
+) {
     let width = isa.columns();
     let (taps, run, side) = (gather.taps.len(), gather.run, gather.grid[1]);
     let dy = &dy[line * side * outputs..(line + 1) * side * outputs];
@@ -65,7 +80,11 @@ fn one_line(isa: Isa, gather: &Gather, dy: &[f32], outputs: usize, line: usize, 
             let start = gather.offset(position, tap).expect("the image was padded");
             let left = &gather.source[start..];
             let left_pitch = gather.step * gather.pitch;
-            let segments = [Segment { left: 0, right: 0, len: side }];
+            let segments = [Segment {
+                left: 0,
+                right: 0,
+                len: side,
+            }];
             assert!((side - 1) * left_pitch + run <= left.len());
             assert!((side - 1) * right_pitch + width <= right.len());
             for column in (0..run).step_by(isa.rows()) {
@@ -78,6 +97,7 @@ fn one_line(isa: Isa, gather: &Gather, dy: &[f32], outputs: usize, line: usize, 
                     right_pitch,
                     sums: sums[(tap * run + column) * width..][..rows * width].as_mut_ptr(),
                     accumulate,
+                    strip: Strip::new(left, 0, 0),
                 };
                 // SAFETY: the segment ends within both factors (asserted), and `sums` has `rows` rows.
                 unsafe { compute_outer(isa, &outer, rows) };

@@ -2,8 +2,14 @@
 //!
 //! For one tap, the pixels of an output line meet the pixels of an input line, shifted; taps that fall
 //! outside of the image meet nothing and cost nothing.
+//!
+//! Pieces of a panel's width that lie a power of two apart push each other out of the first-level cache, so
+//! both factors are packed first: pieces of the same panel side by side. Only rows that are one piece long
+//! are read where they are.
 
-use crate::isa::Isa;
+use crate::isa::{Isa, vectorised};
+use crate::microkernel::MAX_COLUMNS;
+use crate::prefetch::{LINE, Strip};
 use crate::scratch::scratch;
 use crate::shape::Conv;
 use crate::weight_kernel::{Outer, Segment, compute_outer};
@@ -12,9 +18,6 @@ use std::ops::Range;
 
 /// Pixels whose products are summed in registers before the sums in memory are touched.
 const PIXELS: usize = 128;
-/// Pixels up to this many floats apart are read where they are. Pieces of longer pixels lie so far apart
-/// that they push each other out of the cache; they are copied side by side first.
-const NARROW: usize = 128;
 
 /// What a tile is made of: some outputs, some panels of input channels, all taps.
 pub(crate) struct Job<'a> {
@@ -43,22 +46,82 @@ pub(crate) fn compute_tile(job: &Job, lines: Range<usize>, sums: &mut [f32]) {
     let size = block_lines(conv);
     let mut plan = PLAN.take();
     let mut left_packed = scratch(left_len(job, size));
-    let mut right_packed = scratch(right_len(job, size));
+    let right_len = job.panels.len() * right_panel_len(job, size);
+    let mut right_packed = scratch(right_len);
     for first in lines.clone().step_by(size) {
         let block = first..lines.end.min(first + size);
         plan.cut(job, block.clone());
         let left = left_factor(job, &block, &mut left_packed);
-        for (sums, panel) in sums.chunks_exact_mut(part).zip(job.panels.clone()) {
-            let right = right_factor(job, &plan, panel, &mut right_packed);
+        let mut next = Next::new(job, block.end);
+        let right = right_factor(job, &plan, &mut right_packed);
+        for (panel, sums) in sums.chunks_exact_mut(part).enumerate() {
+            let right = Factor {
+                data: &right.data[panel * right.panel..],
+                ..right
+            };
             let sums = sums.chunks_exact_mut(job.outputs.len() * width);
             for (tap, sums) in sums.enumerate() {
                 let (from, to) = (plan.taps[tap], plan.taps[tap + 1]);
                 let segments = &plan.segments[from..to];
-                one_tap(job, segments, &left, &right, first > lines.start, sums);
+                one_tap(
+                    job,
+                    segments,
+                    &left,
+                    &right,
+                    first > lines.start,
+                    &mut next,
+                    sums,
+                );
             }
         }
     }
     PLAN.replace(plan);
+}
+
+/// What the next block will read: one strip of cache lines after the other.
+struct Next<'a> {
+    job: &'a Job<'a>,
+    /// The first pixel of the next block in dy, and about the first it meets in x.
+    pixels: [usize; 2],
+    /// Channels of x, then of dy, that have a strip already.
+    done: usize,
+}
+
+impl<'a> Next<'a> {
+    fn new(job: &'a Job, line: usize) -> Self {
+        let conv = job.conv;
+        let (height, side) = (conv.output_height(), conv.output_width());
+        let under = line / height * conv.height + line % height * conv.stride;
+        Self {
+            job,
+            pixels: [line * side, under * conv.width],
+            done: 0,
+        }
+    }
+
+    /// The next strip; when all are done, one that is in the cache already.
+    fn strip(&mut self) -> Strip {
+        let Job {
+            conv,
+            x,
+            dy,
+            outputs,
+            panels,
+            isa,
+        } = self.job;
+        let first = panels.start * isa.columns();
+        let inputs = conv.inputs.min(panels.end * isa.columns()) - first;
+        let at = self.done;
+        self.done += LINE;
+        if at < inputs {
+            Strip::new(x, self.pixels[1] * conv.inputs + first + at, conv.inputs)
+        } else if at - inputs < outputs.len() {
+            let channel = outputs.start + at - inputs;
+            Strip::new(dy, self.pixels[0] * conv.outputs + channel, conv.outputs)
+        } else {
+            Strip::new(dy, 0, 0)
+        }
+    }
 }
 
 /// Which pixels of a block of output lines meet which input pixels.
@@ -80,7 +143,12 @@ impl Plan {
     fn cut(&mut self, job: &Job, block: Range<usize>) {
         let conv = job.conv;
         let (height, side) = (conv.output_height(), conv.output_width());
-        let Conv { kernel, stride, padding, .. } = *conv;
+        let Conv {
+            kernel,
+            stride,
+            padding,
+            ..
+        } = *conv;
         let (left_pitch, right) = (left_pitch(job), Right::of(job));
         let source = |line: usize, k: usize| {
             let y = (line % height * stride + k).checked_sub(padding)?;
@@ -88,7 +156,8 @@ impl Plan {
         };
         self.lines.clear();
         for line in block.clone() {
-            self.lines.extend((0..kernel).filter_map(|k| source(line, k)));
+            self.lines
+                .extend((0..kernel).filter_map(|k| source(line, k)));
         }
         self.lines.sort_unstable();
         self.lines.dedup();
@@ -99,13 +168,21 @@ impl Plan {
             self.taps.push(self.segments.len());
             // Output pixels j with 0 ≤ j · stride + l − padding < W.
             let start = padding.saturating_sub(l).div_ceil(stride);
-            let end = (conv.width + padding).saturating_sub(l).div_ceil(stride).min(side);
+            let end = (conv.width + padding)
+                .saturating_sub(l)
+                .div_ceil(stride)
+                .min(side);
             for line in block.clone() {
-                let Some(line_at_tap) = source(line, k) else { continue };
+                let Some(line_at_tap) = source(line, k) else {
+                    continue;
+                };
                 if start >= end {
                     continue;
                 }
-                let slot = self.lines.binary_search(&line_at_tap).expect("collected above");
+                let slot = self
+                    .lines
+                    .binary_search(&line_at_tap)
+                    .expect("collected above");
                 let line_start = if right.packed { slot } else { line_at_tap } * right.line;
                 let segment = Segment {
                     left: ((line - block.start) * side + start) * left_pitch,
@@ -144,16 +221,27 @@ struct Right {
 impl Right {
     fn of(job: &Job) -> Self {
         let (conv, width) = (job.conv, job.isa.columns());
-        let packed = conv.inputs > NARROW || !conv.inputs.is_multiple_of(width);
+        let packed = conv.inputs != width;
         // A 1×1 convolution of stride 2 uses every other pixel; the rest need not be copied.
-        let every = if packed && conv.kernel == 1 && conv.padding == 0 { conv.stride } else { 1 };
+        let every = if packed && conv.kernel == 1 && conv.padding == 0 {
+            conv.stride
+        } else {
+            1
+        };
         let pixel = if packed { width } else { conv.inputs };
         let line = conv.width.div_ceil(every) * pixel;
-        Self { packed, every, pixel, line, step: conv.stride / every * pixel }
+        Self {
+            packed,
+            every,
+            pixel,
+            line,
+            step: conv.stride / every * pixel,
+        }
     }
 }
 
 /// A factor in memory, from its first channel on.
+#[derive(Clone, Copy)]
 struct Factor<'a> {
     data: &'a [f32],
     /// Floats from a pixel of a segment to the next.
@@ -162,8 +250,16 @@ struct Factor<'a> {
     panel: usize,
 }
 
+fn packs_left(job: &Job) -> bool {
+    job.conv.outputs > job.isa.columns()
+}
+
 fn left_pitch(job: &Job) -> usize {
-    if job.conv.outputs <= NARROW { job.conv.outputs } else { job.isa.columns() }
+    if packs_left(job) {
+        job.isa.columns()
+    } else {
+        job.conv.outputs
+    }
 }
 
 fn left_len(job: &Job, lines: usize) -> usize {
@@ -176,41 +272,90 @@ fn left_factor<'a>(job: &'a Job, block: &Range<usize>, packed: &'a mut [f32]) ->
     let (all, width) = (job.conv.outputs, job.isa.columns());
     let side = job.conv.output_width();
     let dy = &job.dy[block.start * side * all..block.end * side * all];
-    if all <= NARROW {
-        return Factor { data: &dy[job.outputs.start..], pitch: all, panel: width };
+    if !packs_left(job) {
+        return Factor {
+            data: &dy[job.outputs.start..],
+            pitch: all,
+            panel: width,
+        };
     }
     let panel_len = block.len() * side * width;
-    for (pixel, dy) in dy.chunks_exact(all).enumerate() {
-        for (panel, piece) in dy[job.outputs.clone()].chunks(width).enumerate() {
-            packed[panel * panel_len + pixel * width..][..piece.len()].copy_from_slice(piece);
-        }
+    pack(dy, all, job.outputs.clone(), width, panel_len, packed);
+    Factor {
+        data: packed,
+        pitch: width,
+        panel: panel_len,
     }
-    Factor { data: packed, pitch: width, panel: panel_len }
 }
 
-fn right_len(job: &Job, lines: usize) -> usize {
-    let conv = job.conv;
-    let most = lines * conv.kernel.max(conv.stride) + conv.kernel;
-    if Right::of(job).packed { most.max(lines * conv.kernel) * Right::of(job).line } else { 0 }
+/// Floats of one packed panel of a block.
+fn right_panel_len(job: &Job, lines: usize) -> usize {
+    lines * job.conv.kernel * Right::of(job).line
 }
 
-/// A panel of the pixels of x, as they are or packed.
-fn right_factor<'a>(job: &'a Job, plan: &Plan, panel: usize, packed: &'a mut [f32]) -> Factor<'a> {
-    let (conv, width) = (job.conv, job.isa.columns());
-    let (from, right) = (panel * width, Right::of(job));
+/// The pixels of x, as they are or packed by panels.
+fn right_factor<'a>(job: &'a Job, plan: &Plan, packed: &'a mut [f32]) -> Factor<'a> {
+    let (conv, width, right) = (job.conv, job.isa.columns(), Right::of(job));
+    let first = job.panels.start * width;
     if !right.packed {
-        return Factor { data: &job.x[from..], pitch: right.step, panel: 0 };
+        return Factor {
+            data: &job.x[first..],
+            pitch: right.step,
+            panel: width,
+        };
     }
-    let valid = width.min(conv.inputs - from);
-    for (&line, packed) in plan.lines.iter().zip(packed.chunks_exact_mut(right.line)) {
+    let last = conv.inputs.min(job.panels.end * width);
+    let panel_len = plan.lines.len() * right.line;
+    for (slot, &line) in plan.lines.iter().enumerate() {
         let x = &job.x[line * conv.width * conv.inputs..][..conv.width * conv.inputs];
-        let pixels = x.chunks_exact(conv.inputs).step_by(right.every);
-        for (pixel, packed) in pixels.zip(packed.chunks_exact_mut(width)) {
-            packed[..valid].copy_from_slice(&pixel[from..from + valid]);
-            packed[valid..].fill(0.0);
+        let packed = &mut packed[slot * right.line..];
+        pack(
+            x,
+            conv.inputs * right.every,
+            first..last,
+            width,
+            panel_len,
+            packed,
+        );
+    }
+    Factor {
+        data: packed,
+        pitch: right.step,
+        panel: panel_len,
+    }
+}
+
+vectorised! {
+    /// Copies some channels of the pixels of a line, every `pitch` floats: pieces of `width` of the same
+    /// panel side by side, with zeros behind the last channel.
+    fn pack(
+        line: &[f32], pitch: usize, channels: Range<usize>, width: usize,
+        panel_len: usize, packed: &mut [f32],
+    ) {
+        for (at, pixel) in line.chunks(pitch).enumerate() {
+            let pixel = &pixel[channels.clone()];
+            for (panel, piece) in pixel.chunks(width).enumerate() {
+                let target = &mut packed[panel * panel_len + at * width..][..width];
+                copy_piece(piece, target);
+            }
         }
     }
-    Factor { data: packed, pitch: right.step, panel: 0 }
+}
+
+/// Copies up to a panel's width of floats and fills the rest with zeros.
+#[inline(always)]
+fn copy_piece(piece: &[f32], target: &mut [f32]) {
+    match (
+        <&[f32; MAX_COLUMNS]>::try_from(piece),
+        <&mut [f32; MAX_COLUMNS]>::try_from(&mut *target),
+    ) {
+        // The usual case has a length the compiler knows.
+        (Ok(piece), Ok(target)) => *target = *piece,
+        _ => {
+            target[..piece.len()].copy_from_slice(piece);
+            target[piece.len()..].fill(0.0);
+        }
+    }
 }
 
 /// All outputs of the tile against one panel at one tap.
@@ -220,6 +365,7 @@ fn one_tap(
     left: &Factor,
     right: &Factor,
     accumulate: bool,
+    next: &mut Next,
     sums: &mut [f32],
 ) {
     let (width, outputs) = (job.isa.columns(), job.outputs.len());
@@ -243,6 +389,7 @@ fn one_tap(
             right_pitch: right.pitch,
             sums: sums[o * width..(o + rows) * width].as_mut_ptr(),
             accumulate,
+            strip: next.strip(),
         };
         // SAFETY: every segment ends within both factors (asserted); `sums` has `rows` rows here.
         unsafe { compute_outer(job.isa, &outer, rows) };

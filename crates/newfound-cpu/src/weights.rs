@@ -7,6 +7,8 @@
 use crate::isa::Isa;
 use crate::scratch::Aligned;
 use crate::shape::Conv;
+use crate::winograd_product::pays;
+use crate::winograd_weights::WinogradWeights;
 use rayon::prelude::*;
 
 /// Inner indices per chunk: at 64 columns of 4 bytes, 256 KiB of weights.
@@ -27,7 +29,13 @@ pub(crate) struct Panels {
 
 impl Default for Panels {
     fn default() -> Self {
-        Self { isa: Isa::best(), run: 0, taps: 0, outputs: 0, data: Aligned::default() }
+        Self {
+            isa: Isa::best(),
+            run: 0,
+            taps: 0,
+            outputs: 0,
+            data: Aligned::default(),
+        }
     }
 }
 
@@ -65,51 +73,113 @@ impl Panels {
         if len == 0 {
             return;
         }
-        self.data.par_chunks_mut(len).enumerate().for_each(|(panel, data)| {
-            let first = panel * columns;
-            let valid = columns.min(outputs - first);
-            let mut at = 0;
-            for skip in (0..run).step_by(chunk) {
-                for tap in 0..taps {
-                    for channel in skip..run.min(skip + chunk) {
-                        let line = &mut data[at..at + columns];
-                        for (column, value) in line[..valid].iter_mut().enumerate() {
-                            *value = source[weight(tap, channel, first + column)];
+        self.data
+            .par_chunks_mut(len)
+            .enumerate()
+            .for_each(|(panel, data)| {
+                let first = panel * columns;
+                let valid = columns.min(outputs - first);
+                let mut at = 0;
+                for skip in (0..run).step_by(chunk) {
+                    for tap in 0..taps {
+                        for channel in skip..run.min(skip + chunk) {
+                            let line = &mut data[at..at + columns];
+                            for (column, value) in line[..valid].iter_mut().enumerate() {
+                                *value = source[weight(tap, channel, first + column)];
+                            }
+                            line[valid..].fill(0.0);
+                            at += columns;
                         }
-                        line[valid..].fill(0.0);
-                        at += columns;
                     }
                 }
-            }
-        });
+            });
+    }
+}
+
+/// How a convolution is computed, and its weights in the order that way needs.
+pub(crate) enum Packed {
+    /// By its definition: one set of panels, or one per class of pixels in an input gradient.
+    Direct(Vec<Panels>),
+    /// Through Winograd's domain.
+    Winograd(WinogradWeights),
+}
+
+impl Default for Packed {
+    fn default() -> Self {
+        Self::Direct(Vec::new())
+    }
+}
+
+impl Packed {
+    /// The panels, with their memory if this way was taken before.
+    fn direct(&mut self) -> &mut Vec<Panels> {
+        if !matches!(self, Self::Direct(_)) {
+            *self = Self::default();
+        }
+        match self {
+            Self::Direct(panels) => panels,
+            Self::Winograd(_) => unreachable!("replaced above"),
+        }
+    }
+
+    /// Winograd's weights, with their memory if this way was taken before.
+    fn winograd(&mut self) -> &mut WinogradWeights {
+        if !matches!(self, Self::Winograd(_)) {
+            *self = Self::Winograd(WinogradWeights::default());
+        }
+        match self {
+            Self::Winograd(weights) => weights,
+            Self::Direct(_) => unreachable!("replaced above"),
+        }
     }
 }
 
 /// Packed weights of a convolution's forward pass.
 #[derive(Default)]
-pub struct ForwardWeights(pub(crate) Panels);
+pub struct ForwardWeights(pub(crate) Packed);
 
 impl ForwardWeights {
     /// Packs `weight`, `[O, I, kh, kw]`, in place of what was packed before. Memory is used again.
+    ///
+    /// The way the convolution will be computed is chosen here: Winograd's for a 3×3 kernel of stride 1 on
+    /// enough pixels, the definition otherwise.
     pub fn pack(&mut self, conv: &Conv, weight: &[f32]) {
-        self.pack_for(Isa::best(), conv, weight);
+        let isa = Isa::best();
+        self.pack_for(isa, pays(isa, conv), conv, weight);
     }
 
-    pub(crate) fn pack_for(&mut self, isa: Isa, conv: &Conv, weight: &[f32]) {
+    /// The same, but always by the definition.
+    pub fn pack_direct(&mut self, conv: &Conv, weight: &[f32]) {
+        self.pack_for(Isa::best(), false, conv, weight);
+    }
+
+    pub(crate) fn pack_for(&mut self, isa: Isa, winograd: bool, conv: &Conv, weight: &[f32]) {
         assert_eq!(weight.len(), conv.weight_len(), "weights of {conv:?}");
-        let Conv { inputs, outputs, kernel, .. } = *conv;
-        self.0.isa = isa;
-        self.0.outputs = outputs;
+        let Conv {
+            inputs,
+            outputs,
+            kernel,
+            ..
+        } = *conv;
         let all = conv.taps();
+        if winograd {
+            let weights = self.0.winograd();
+            (weights.isa, weights.inputs, weights.outputs) = (isa, inputs, outputs);
+            return weights.fill(weight, |channel, o, k| (o * inputs + channel) * 9 + k);
+        }
+        let panels = self.0.direct();
+        panels.resize_with(1, Panels::default);
+        let panels = &mut panels[0];
+        (panels.isa, panels.outputs) = (isa, outputs);
         if conv.merges_taps() {
             // A tap is a whole line of the kernel: channel = kw · I + i.
-            (self.0.taps, self.0.run) = (kernel, kernel * inputs);
-            self.0.fill(weight, |line, channel, o| {
+            (panels.taps, panels.run) = (kernel, kernel * inputs);
+            panels.fill(weight, |line, channel, o| {
                 (o * inputs + channel % inputs) * all + line * kernel + channel / inputs
             });
         } else {
-            (self.0.taps, self.0.run) = (all, inputs);
-            self.0.fill(weight, |tap, channel, o| (o * inputs + channel) * all + tap);
+            (panels.taps, panels.run) = (all, inputs);
+            panels.fill(weight, |tap, channel, o| (o * inputs + channel) * all + tap);
         }
     }
 }
@@ -119,19 +189,34 @@ impl ForwardWeights {
 /// With stride s the input pixels fall into s² classes by their position modulo s, and each class meets
 /// its own taps; the panels of one class follow those of the other.
 #[derive(Default)]
-pub struct BackwardWeights(pub(crate) Vec<Panels>);
+pub struct BackwardWeights(pub(crate) Packed);
 
 impl BackwardWeights {
     /// Packs `weight`, `[O, I, kh, kw]`, in place of what was packed before. Memory is used again.
+    ///
+    /// The way the gradient will be computed is chosen here, as for [`ForwardWeights::pack`].
     pub fn pack(&mut self, conv: &Conv, weight: &[f32]) {
-        self.pack_for(Isa::best(), conv, weight);
+        let isa = Isa::best();
+        self.pack_for(isa, pays(isa, conv), conv, weight);
     }
 
-    pub(crate) fn pack_for(&mut self, isa: Isa, conv: &Conv, weight: &[f32]) {
+    /// The same, but always by the definition.
+    pub fn pack_direct(&mut self, conv: &Conv, weight: &[f32]) {
+        self.pack_for(Isa::best(), false, conv, weight);
+    }
+
+    pub(crate) fn pack_for(&mut self, isa: Isa, winograd: bool, conv: &Conv, weight: &[f32]) {
         assert_eq!(weight.len(), conv.weight_len(), "weights of {conv:?}");
         let all = conv.taps();
-        self.0.resize_with(conv.stride * conv.stride, Panels::default);
-        for (class, panels) in self.0.iter_mut().enumerate() {
+        if winograd {
+            // A convolution of the output gradient with the mirrored kernel, inputs and outputs swapped.
+            let weights = self.0.winograd();
+            (weights.isa, weights.inputs, weights.outputs) = (isa, conv.outputs, conv.inputs);
+            return weights.fill(weight, |o, i, k| (o * conv.inputs + i) * 9 + 8 - k);
+        }
+        let classes = self.0.direct();
+        classes.resize_with(conv.stride * conv.stride, Panels::default);
+        for (class, panels) in classes.iter_mut().enumerate() {
             let taps: Vec<usize> = conv.class_taps(class).map(|(tap, _)| tap).collect();
             panels.isa = isa;
             (panels.taps, panels.run, panels.outputs) = (taps.len(), conv.outputs, conv.inputs);

@@ -13,6 +13,7 @@ use crate::atomic;
 use crate::config::AdaptConfig;
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::{Epoch, Event, Observer, Stage, Step};
+use crate::images::ImageList;
 use crate::initialise::{Start, initialise};
 use crate::memory::{Bank, History, Queue};
 use crate::network::model::{Description, Model};
@@ -20,7 +21,6 @@ use crate::network::{Engine, Network, Parameters, download, upload};
 use crate::optimiser::at_rest;
 use crate::outcome::{conclude, warn_about_collapse};
 use crate::run::{Checkpoint, EventLog, Manifest, RunFolder};
-use crate::images::ImageList;
 use crate::supply::TargetViews;
 use crate::weights::Array;
 
@@ -96,11 +96,17 @@ pub fn check(source: &Description, images: usize, config: &AdaptConfig) -> Resul
         let message = format!(
             "{images} images are too few for {clusters} classes ({known} known and {private} private)"
         );
-        return Err(Error::request(message, "give more images, or fewer private classes with --private N"));
+        return Err(Error::request(
+            message,
+            "give more images, or fewer private classes with --private N",
+        ));
     }
     if clusters < 2 {
         let message = "a single class leaves nothing to tell apart";
-        return Err(Error::request(message, "allow for unknown classes with --private N"));
+        return Err(Error::request(
+            message,
+            "allow for unknown classes with --private N",
+        ));
     }
     Ok(())
 }
@@ -109,7 +115,10 @@ pub fn check(source: &Description, images: usize, config: &AdaptConfig) -> Resul
 pub fn adapt(job: &Adaptation) -> Result<()> {
     let identity = prepare(job)?;
     if job.resume && job.folder.model().is_file() && job.folder.predictions().is_file() {
-        let message = format!("this run is complete; there is nothing to resume: {}", job.folder.root().display());
+        let message = format!(
+            "this run is complete; there is nothing to resume: {}",
+            job.folder.root().display()
+        );
         job.observer.on(&Event::Warning { message });
         return Ok(());
     }
@@ -120,38 +129,67 @@ pub fn adapt(job: &Adaptation) -> Result<()> {
         None => begin(job, &network, &start),
     };
     let log = EventLog::open(&job.folder.events(), progress.event_bytes)?;
-    let mut loop_ = Loop { job, network: &network, state, progress, log, identity };
+    let mut loop_ = Loop {
+        job,
+        network: &network,
+        state,
+        progress,
+        log,
+        identity,
+    };
     loop_.run()?;
     let history = &loop_.state.history;
     warn_about_collapse(&history.pending, start.known, job.observer);
     conclude(job, &network, &start, &loop_.state.online)?;
     // The result is on disk: what was kept for a resumption has done its duty.
-    for path in [Checkpoint::<Progress>::path(&job.folder.checkpoint()), Start::path(job.folder)] {
-        std::fs::remove_file(&path).map_err(|source| Error::io("remove the checkpoint", &path, source))?;
+    for path in [
+        Checkpoint::<Progress>::path(&job.folder.checkpoint()),
+        Start::path(job.folder),
+    ] {
+        std::fs::remove_file(&path)
+            .map_err(|source| Error::io("remove the checkpoint", &path, source))?;
     }
     Ok(())
 }
 
 /// Writes configuration and manifest of a new run, or makes sure that they are those of the run to resume.
 fn prepare(job: &Adaptation) -> Result<String> {
-    let Adaptation { folder, manifest, config, .. } = job;
+    let Adaptation {
+        folder,
+        manifest,
+        config,
+        ..
+    } = job;
     let text = toml::to_string(config).expect("a configuration is plain data");
     if job.resume && folder.manifest().is_file() {
         let then = Manifest::read(&folder.manifest())?;
         let path = folder.config();
-        let config_then =
-            std::fs::read_to_string(&path).map_err(|source| Error::io("read the configuration", &path, source))?;
-        let difference = manifest.difference(&then).or_else(|| config_difference(&config_then, &text));
+        let config_then = std::fs::read_to_string(&path)
+            .map_err(|source| Error::io("read the configuration", &path, source))?;
+        let difference = manifest
+            .difference(&then)
+            .or_else(|| config_difference(&config_then, &text));
         if let Some(difference) = difference {
-            let message = format!("this run cannot be resumed: {difference}: {}", folder.root().display());
-            return Err(Error::request(message, "give what the run was started with, or another folder with --out"));
+            let message = format!(
+                "this run cannot be resumed: {difference}: {}",
+                folder.root().display()
+            );
+            return Err(Error::request(
+                message,
+                "give what the run was started with, or another folder with --out",
+            ));
         }
     } else {
         let path = folder.config();
-        atomic::write(&path, text.as_bytes()).map_err(|source| Error::io("write the configuration", &path, source))?;
+        atomic::write(&path, text.as_bytes())
+            .map_err(|source| Error::io("write the configuration", &path, source))?;
         manifest.write(&folder.manifest())?;
     }
-    let images: Vec<&str> = manifest.images.iter().map(|file| file.blake3.as_str()).collect();
+    let images: Vec<&str> = manifest
+        .images
+        .iter()
+        .map(|file| file.blake3.as_str())
+        .collect();
     let whole = format!("{text}\n{}\n{}", manifest.model.blake3, images.join("\n"));
     Ok(blake3::hash(whole.as_bytes()).to_hex().to_string())
 }
@@ -160,9 +198,13 @@ fn prepare(job: &Adaptation) -> Result<String> {
 fn config_difference(then: &str, now: &str) -> Option<String> {
     let then: toml::Table = then.parse().ok()?;
     let now: toml::Table = now.parse().ok()?;
-    let differing = now.iter().find(|(key, value)| then.get(*key) != Some(value));
+    let differing = now
+        .iter()
+        .find(|(key, value)| then.get(*key) != Some(value));
     differing.map(|(key, value)| {
-        let before = then.get(key).map_or("absent".into(), toml::Value::to_string);
+        let before = then
+            .get(key)
+            .map_or("absent".into(), toml::Value::to_string);
         format!("{key} was {before} then, is {value} now")
     })
 }
@@ -179,7 +221,9 @@ fn begin(job: &Adaptation, network: &Network, start: &Start) -> (State, Progress
     let bank_images = Bank::choose(count, config.bank, &mut draws);
     let queue_images = Bank::choose(count, config.queue, &mut draws);
     let rows: Vec<i64> = queue_images.iter().map(|&image| image as i64).collect();
-    let queued = features.clone().select(0, Tensor::from_data(rows.as_slice(), device));
+    let queued = features
+        .clone()
+        .select(0, Tensor::from_data(rows.as_slice(), device));
     let state = State {
         velocity: at_rest(&online),
         momentum: online.clone(),
@@ -188,18 +232,21 @@ fn begin(job: &Adaptation, network: &Network, start: &Start) -> (State, Progress
         queue: Queue::new(queue_images, queued),
         history: History::new(&start.labels(), config.history),
     };
-    (state, Progress {
-        epoch: 0,
-        step: 0,
-        bank_images: Vec::new(),
-        queue_images: Vec::new(),
-        queue_next: 0,
-        history_labels: Vec::new(),
-        history_pending: Vec::new(),
-        history_slot: 0,
-        sums: Sums::default(),
-        event_bytes: 0,
-    })
+    (
+        state,
+        Progress {
+            epoch: 0,
+            step: 0,
+            bank_images: Vec::new(),
+            queue_images: Vec::new(),
+            queue_next: 0,
+            history_labels: Vec::new(),
+            history_pending: Vec::new(),
+            history_slot: 0,
+            sums: Sums::default(),
+            event_bytes: 0,
+        },
+    )
 }
 
 /// An array of rank 2 on a device.
@@ -208,27 +255,57 @@ pub(crate) fn matrix(array: &Array, device: &Device) -> Tensor<2> {
 }
 
 /// The state of an interrupted run, if there is one.
-fn resumed(job: &Adaptation, network: &Network, identity: &str) -> Result<Option<(State, Progress)>> {
+fn resumed(
+    job: &Adaptation,
+    network: &Network,
+    identity: &str,
+) -> Result<Option<(State, Progress)>> {
     if !job.resume {
         return Ok(None);
     }
-    let Some(checkpoint) = Checkpoint::<Progress>::read(&job.folder.checkpoint())? else { return Ok(None) };
+    let Some(checkpoint) = Checkpoint::<Progress>::read(&job.folder.checkpoint())? else {
+        return Ok(None);
+    };
     if checkpoint.identity != identity {
-        let message = format!("the checkpoint belongs to another run: {}", job.folder.root().display());
-        return Err(Error::request(message, "give what the run was started with, or another folder with --out"));
+        let message = format!(
+            "the checkpoint belongs to another run: {}",
+            job.folder.root().display()
+        );
+        return Err(Error::request(
+            message,
+            "give what the run was started with, or another folder with --out",
+        ));
     }
-    let Checkpoint { mut tensors, state: progress, .. } = checkpoint;
+    let Checkpoint {
+        mut tensors,
+        state: progress,
+        ..
+    } = checkpoint;
     let device = job.device;
     let mut group = |prefix: &str| -> BTreeMap<String, Array> {
-        let names: Vec<String> = tensors.keys().filter(|name| name.starts_with(prefix)).cloned().collect();
-        let take = |name: String| (name[prefix.len()..].to_string(), tensors.remove(&name).expect("listed"));
+        let names: Vec<String> = tensors
+            .keys()
+            .filter(|name| name.starts_with(prefix))
+            .cloned()
+            .collect();
+        let take = |name: String| {
+            (
+                name[prefix.len()..].to_string(),
+                tensors.remove(&name).expect("listed"),
+            )
+        };
         names.into_iter().map(take).collect()
     };
     let parameters = |arrays| Parameters::from_arrays(network.specs().clone(), arrays, device);
     let (online, momentum) = (parameters(group("online/")), parameters(group("momentum/")));
     let velocity = parameters(group("velocity/")).values;
     let mut memory = group("memory/");
-    let mut take = |name: &str| matrix(&memory.remove(name).expect("written with every checkpoint"), device);
+    let mut take = |name: &str| {
+        matrix(
+            &memory.remove(name).expect("written with every checkpoint"),
+            device,
+        )
+    };
     let state = State {
         online,
         momentum,
@@ -250,7 +327,10 @@ fn resumed(job: &Adaptation, network: &Network, identity: &str) -> Result<Option
             slot: progress.history_slot,
         },
     };
-    job.observer.on(&Event::Resumed { epoch: progress.epoch + 1, step: progress.step });
+    job.observer.on(&Event::Resumed {
+        epoch: progress.epoch + 1,
+        step: progress.step,
+    });
     Ok(Some((state, progress)))
 }
 
@@ -266,13 +346,23 @@ struct Loop<'a> {
 
 impl Loop<'_> {
     fn run(&mut self) -> Result<()> {
-        let Adaptation { config, images, observer, .. } = *self.job;
+        let Adaptation {
+            config,
+            images,
+            observer,
+            ..
+        } = *self.job;
         let steps = steps_per_epoch(images.len(), config.batch);
-        observer.on(&Event::Began { stage: Stage::Adapting, total: config.epochs * images.len() });
+        observer.on(&Event::Began {
+            stage: Stage::Adapting,
+            total: config.epochs * images.len(),
+        });
         while self.progress.epoch < config.epochs {
             self.epoch(steps)?;
         }
-        observer.on(&Event::Ended { stage: Stage::Adapting });
+        observer.on(&Event::Ended {
+            stage: Stage::Adapting,
+        });
         Ok(())
     }
 
@@ -285,10 +375,23 @@ impl Loop<'_> {
         let batches = algorithm::batches(job.images.len(), config.batch, config.seed, epoch);
         let todo = batches[self.progress.step..].to_vec();
         let description = &job.model.description;
-        let views = TargetViews { images: job.images, description, seed: config.seed, epoch };
+        let views = TargetViews {
+            images: job.images,
+            description,
+            seed: config.seed,
+            epoch,
+        };
         views.for_each(todo, job.device, |batch| {
-            let at = Position { epoch, step: self.progress.step, steps };
-            let setting = Setting { network: self.network, config, device: job.device };
+            let at = Position {
+                epoch,
+                step: self.progress.step,
+                steps,
+            };
+            let setting = Setting {
+                network: self.network,
+                config,
+                device: job.device,
+            };
             let figures = algorithm::step(&mut self.state, batch, at, &setting)?;
             self.log.append(&Event::Step(figures))?;
             self.progress.step += 1;
@@ -296,11 +399,17 @@ impl Loop<'_> {
             seen += figures.images;
             job.observer.on(&Event::Step(figures));
             let done = epoch * job.images.len() + self.progress.sums.images;
-            job.observer.on(&Event::Advanced { stage: Stage::Adapting, done });
+            job.observer.on(&Event::Advanced {
+                stage: Stage::Adapting,
+                done,
+            });
             let last = self.progress.step == steps;
             if job.observer.stop_requested() && !last {
                 self.save()?;
-                return Err(ErrorKind::Stopped { kept: job.folder.root().to_path_buf() }.into());
+                return Err(ErrorKind::Stopped {
+                    kept: job.folder.root().to_path_buf(),
+                }
+                .into());
             }
             if saved.elapsed() > CHECKPOINT_INTERVAL && !last {
                 self.save()?;
@@ -310,16 +419,32 @@ impl Loop<'_> {
         })?;
         self.end_of_epoch(seen as f64 / began.elapsed().as_secs_f64())?;
         if job.observer.stop_requested() && self.progress.epoch < config.epochs {
-            return Err(ErrorKind::Stopped { kept: job.folder.root().to_path_buf() }.into());
+            return Err(ErrorKind::Stopped {
+                kept: job.folder.root().to_path_buf(),
+            }
+            .into());
         }
         Ok(())
     }
 
     fn end_of_epoch(&mut self, images_per_second: f64) -> Result<()> {
         let known = self.job.model.description.known as u32;
-        let unknown = self.state.history.pending.iter().filter(|&&label| label >= known).count();
+        let unknown = self
+            .state
+            .history
+            .pending
+            .iter()
+            .filter(|&&label| label >= known)
+            .count();
         let label_changes = self.state.history.advance();
-        let Sums { loss, classification, contrastive, diversity, selected, images } = self.progress.sums;
+        let Sums {
+            loss,
+            classification,
+            contrastive,
+            diversity,
+            selected,
+            images,
+        } = self.progress.sums;
         let count = images as f64;
         let event = Event::Epoch(Epoch {
             epoch: self.progress.epoch + 1,
@@ -343,7 +468,14 @@ impl Loop<'_> {
     /// Writes a checkpoint of this moment.
     fn save(&mut self) -> Result<()> {
         self.progress.event_bytes = self.log.sync()?;
-        let State { online, momentum, velocity, bank, queue, history } = &self.state;
+        let State {
+            online,
+            momentum,
+            velocity,
+            bank,
+            queue,
+            history,
+        } = &self.state;
         let progress = Progress {
             bank_images: bank.images.clone(),
             queue_images: queue.images.clone(),
@@ -353,9 +485,16 @@ impl Loop<'_> {
             history_slot: history.slot,
             ..self.progress.clone()
         };
-        let velocity = Parameters { specs: online.specs.clone(), values: velocity.clone() };
+        let velocity = Parameters {
+            specs: online.specs.clone(),
+            values: velocity.clone(),
+        };
         let mut tensors = BTreeMap::new();
-        for (prefix, parameters) in [("online/", online), ("momentum/", momentum), ("velocity/", &velocity)] {
+        for (prefix, parameters) in [
+            ("online/", online),
+            ("momentum/", momentum),
+            ("velocity/", &velocity),
+        ] {
             let named = parameters.to_arrays().into_iter();
             tensors.extend(named.map(|(name, array)| (format!("{prefix}{name}"), array)));
         }
@@ -366,7 +505,11 @@ impl Loop<'_> {
         ];
         let named = |(name, tensor): (&str, &Tensor<2>)| (format!("memory/{name}"), array(tensor));
         tensors.extend(memory.map(named));
-        let checkpoint = Checkpoint { tensors, state: progress, identity: self.identity.clone() };
+        let checkpoint = Checkpoint {
+            tensors,
+            state: progress,
+            identity: self.identity.clone(),
+        };
         let path: PathBuf = checkpoint.write(&self.job.folder.checkpoint())?;
         self.job.observer.on(&Event::Checkpoint { path });
         Ok(())
@@ -375,14 +518,19 @@ impl Loop<'_> {
 
 /// A tensor of rank 2 as an array.
 pub(crate) fn array(tensor: &Tensor<2>) -> Array {
-    Array { shape: tensor.dims().to_vec(), values: download(tensor.clone()) }
+    Array {
+        shape: tensor.dims().to_vec(),
+        values: download(tensor.clone()),
+    }
 }
 
 /// The description of the adapted model: the source's, with its private classes.
 pub(crate) fn adapted_description(source: &Description, private: usize) -> Description {
     let mut description = source.clone();
     description.classes.truncate(source.known);
-    description.classes.extend((1..=private).map(|j| format!("unknown-{j}")));
+    description
+        .classes
+        .extend((1..=private).map(|j| format!("unknown-{j}")));
     description.private = private;
     description.architecture.outputs = source.known + private;
     description

@@ -115,15 +115,31 @@ impl Setting<'_> {
 /// # Errors
 ///
 /// If a loss is not finite; the state is then unchanged but for the momentum model, and must not be saved.
-pub fn step(state: &mut State, batch: TargetBatch, at: Position, setting: &Setting) -> Result<Step> {
-    let Setting { network, config, device } = *setting;
-    let TargetBatch { images, weak, strong_query, strong_key } = batch;
+pub fn step(
+    state: &mut State,
+    batch: TargetBatch,
+    at: Position,
+    setting: &Setting,
+) -> Result<Step> {
+    let Setting {
+        network,
+        config,
+        device,
+    } = *setting;
+    let TargetBatch {
+        images,
+        weak,
+        strong_query,
+        strong_key,
+    } = batch;
     let size = images.len();
     let [_, classes] = state.bank.probabilities.dims();
 
     // The momentum model follows the online model.
     let steps = at.steps * config.epochs;
-    state.momentum.moving_average(&state.online, config.ema.at(steps));
+    state
+        .momentum
+        .moving_average(&state.online, config.ema.at(steps));
 
     // The weak view through the momentum model: what the bank will store. (Section III-C)
     let z_weak = network.features(&state.momentum, weak.clone(), &setting.teacher_pass()); // [B, D]
@@ -136,8 +152,13 @@ pub fn step(state: &mut State, batch: TargetBatch, at: Position, setting: &Setti
     };
     let k = config.neighbours.min(state.bank.images.len() - 1);
     let bank_features = state.bank.features.clone();
-    let neighbours =
-        nearest(normalise_rows(z.clone()), &images, bank_features, &state.bank.images, k); // [B, k]
+    let neighbours = nearest(
+        normalise_rows(z.clone()),
+        &images,
+        bank_features,
+        &state.bank.images,
+        k,
+    ); // [B, k]
     let refined = neighbour_consensus(state.bank.probabilities.clone(), neighbours); // [B, K]
 
     // How far they can be trusted, and which images are used. (Eqs. 3 to 7)
@@ -161,9 +182,13 @@ pub fn step(state: &mut State, batch: TargetBatch, at: Position, setting: &Setti
     let key = normalise_rows(key);
 
     // The three losses. (Eqs. 8, 9 and 10)
-    let complementary = complementary_labels(&labels, classes, &mut setting.draws("complementary", at));
-    let classification =
-        negative_learning(logits.clone(), setting.indices(&complementary), selected.clone().autodiff());
+    let complementary =
+        complementary_labels(&labels, classes, &mut setting.draws("complementary", at));
+    let classification = negative_learning(
+        logits.clone(),
+        setting.indices(&complementary),
+        selected.clone().autodiff(),
+    );
     let mask = negatives(
         state.history.rows(&images, device),
         state.history.rows(&state.queue.images, device),
@@ -181,9 +206,17 @@ pub fn step(state: &mut State, batch: TargetBatch, at: Position, setting: &Setti
         config.temperature,
     );
     let spread = diversity(logits);
-    let gammas =
-        [config.gamma_classification, config.gamma_contrastive, config.gamma_diversity];
-    let loss = total(classification.clone(), contrast.clone(), spread.clone(), gammas);
+    let gammas = [
+        config.gamma_classification,
+        config.gamma_contrastive,
+        config.gamma_diversity,
+    ];
+    let loss = total(
+        classification.clone(),
+        contrast.clone(),
+        spread.clone(),
+        gammas,
+    );
     let figures = Step {
         epoch: at.epoch + 1,
         step: at.step + 1,
@@ -198,11 +231,23 @@ pub fn step(state: &mut State, batch: TargetBatch, at: Position, setting: &Setti
 
     // The optimiser step; then what batch normalisation saw on the way.
     let mut gradients = loss.backward();
-    let rates = Rates { base: config.learning_rate, body: config.body_rate };
+    let rates = Rates {
+        base: config.learning_rate,
+        body: config.body_rate,
+    };
     let progress = (at.epoch * at.steps + at.step) as f64 / steps as f64;
-    let sgd = Sgd { momentum: config.momentum, weight_decay: config.weight_decay };
+    let sgd = Sgd {
+        momentum: config.momentum,
+        weight_decay: config.weight_decay,
+    };
     let rate = |spec: &crate::network::Spec| rates.at(spec.part, progress);
-    sgd.step(&mut state.online, &mut state.velocity, &tracked, &mut gradients, rate);
+    sgd.step(
+        &mut state.online,
+        &mut state.velocity,
+        &tracked,
+        &mut gradients,
+        rate,
+    );
     online_pass.update(&mut state.online);
 
     // What the next steps will look up.
@@ -219,7 +264,9 @@ pub fn step(state: &mut State, batch: TargetBatch, at: Position, setting: &Setti
 pub fn batches(images: usize, batch: usize, seed: u64, epoch: usize) -> Vec<Vec<usize>> {
     let order = Stream::new(seed, "order", &[epoch as u64]).permutation(images);
     let steps = steps_per_epoch(images, batch);
-    (0..steps).map(|s| order[s * images / steps..(s + 1) * images / steps].to_vec()).collect()
+    (0..steps)
+        .map(|s| order[s * images / steps..(s + 1) * images / steps].to_vec())
+        .collect()
 }
 
 /// Number of batches of one epoch.
@@ -232,7 +279,9 @@ fn scalar(loss: &Tensor<1>) -> f64 {
 }
 
 fn host_indices(tensor: Tensor<1, Int>) -> Vec<usize> {
-    let values = tensor.try_into_vec_as::<i64>().expect("the device gives its values back");
+    let values = tensor
+        .try_into_vec_as::<i64>()
+        .expect("the device gives its values back");
     values.into_iter().map(|value| value as usize).collect()
 }
 
@@ -246,7 +295,10 @@ fn ensure_finite(step: &Step) -> Result<()> {
     match terms.iter().find(|(_, value)| !value.is_finite()) {
         None => Ok(()),
         Some((name, value)) => Err(Error::failed(
-            format!("the {name} loss became {value} in epoch {}, step {}", step.epoch, step.step),
+            format!(
+                "the {name} loss became {value} in epoch {}, step {}",
+                step.epoch, step.step
+            ),
             "the last good checkpoint is kept; a smaller learning-rate usually helps",
         )),
     }

@@ -50,9 +50,23 @@ pub fn place(name: &str) -> Result<Place> {
             ])
             .filter_map(|(name, built)| built.then_some(name))
             .collect();
-        let message = format!("no device is called {name:?} here; this program has {}", built.join(", "));
-        return Err(Error::request(message, "other devices need a build with their feature, such as cargo build --release --features cuda"));
+        let message = format!(
+            "no device is called {name:?} here; this program has {}",
+            built.join(", ")
+        );
+        return Err(Error::request(
+            message,
+            "other devices need a build with their feature, such as cargo build --release --features cuda",
+        ));
     };
-    let engine = if name == "cpu" { Engine::for_cpu() } else { Engine::Burn };
-    Ok(Place { device, engine, name: name.to_string() })
+    let engine = if name == "cpu" {
+        Engine::for_cpu()
+    } else {
+        Engine::Burn
+    };
+    Ok(Place {
+        device,
+        engine,
+        name: name.to_string(),
+    })
 }

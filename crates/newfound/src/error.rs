@@ -77,17 +77,30 @@ impl Error {
 
     /// A request that cannot be carried out.
     pub fn request(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        ErrorKind::Request { message: message.into(), hint: Some(hint.into()) }.into()
+        ErrorKind::Request {
+            message: message.into(),
+            hint: Some(hint.into()),
+        }
+        .into()
     }
 
     /// Work that failed.
     pub fn failed(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        ErrorKind::Failed { message: message.into(), hint: Some(hint.into()) }.into()
+        ErrorKind::Failed {
+            message: message.into(),
+            hint: Some(hint.into()),
+        }
+        .into()
     }
 
     /// A system error on a file.
     pub fn io(action: &'static str, path: &Path, source: std::io::Error) -> Self {
-        ErrorKind::Io { action, path: path.into(), source }.into()
+        ErrorKind::Io {
+            action,
+            path: path.into(),
+            source,
+        }
+        .into()
     }
 
     /// Whether the request was at fault (exit code 2) rather than the work (exit code 1).

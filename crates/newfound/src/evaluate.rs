@@ -36,14 +36,28 @@ pub fn evaluate(folder: &RunFolder, labels: &LabelledList) -> Result<Evaluation>
     let rows = read_predictions(&folder.predictions())?;
     let probabilities = Probabilities::read(&folder.probabilities())?;
     let known: Vec<String> = description.classes[..description.known].to_vec();
-    let private: Vec<String> =
-        labels.classes.iter().filter(|name| !known.contains(name)).cloned().collect();
+    let private: Vec<String> = labels
+        .classes
+        .iter()
+        .filter(|name| !known.contains(name))
+        .cloned()
+        .collect();
     let truth_of = |name: &String| match known.iter().position(|k| k == name) {
         Some(class) => Truth::Known(class),
-        None => Truth::Private(private.iter().position(|p| p == name).expect("listed as private")),
+        None => Truth::Private(
+            private
+                .iter()
+                .position(|p| p == name)
+                .expect("listed as private"),
+        ),
     };
     let by_path: BTreeMap<String, Truth> = (0..labels.images.len())
-        .map(|i| (labels.images.name(i), truth_of(&labels.classes[labels.labels[i]])))
+        .map(|i| {
+            (
+                labels.images.name(i),
+                truth_of(&labels.classes[labels.labels[i]]),
+            )
+        })
         .collect();
     // Rows of the run that have a label, with it.
     let pairs: Vec<(usize, Truth)> = rows
@@ -52,24 +66,51 @@ pub fn evaluate(folder: &RunFolder, labels: &LabelledList) -> Result<Evaluation>
         .filter_map(|(row, prediction)| Some((row, *by_path.get(&prediction.path)?)))
         .collect();
     if pairs.is_empty() {
-        let (run, label) = (rows.first().map_or("", |row| &row.path), labels.images.name(0));
-        let message = format!("none of the run's {} images has a label: the run has {run}, the labels {label}", rows.len());
-        return Err(Error::request(message, "give the folder the images were read from, or a list with the same paths"));
+        let (run, label) = (
+            rows.first().map_or("", |row| &row.path),
+            labels.images.name(0),
+        );
+        let message = format!(
+            "none of the run's {} images has a label: the run has {run}, the labels {label}",
+            rows.len()
+        );
+        return Err(Error::request(
+            message,
+            "give the folder the images were read from, or a list with the same paths",
+        ));
     }
     let truth: Vec<Truth> = pairs.iter().map(|&(_, truth)| truth).collect();
     let score = |table: &Array, proposed: usize, predict: &dyn Fn(&[f32]) -> Prediction| {
         let width = table.shape[1];
-        let predictions: Vec<Prediction> =
-            pairs.iter().map(|&(row, _)| predict(&table.values[row * width..][..width])).collect();
-        let classes = Classes { known: known.clone(), private: private.clone(), proposed };
+        let predictions: Vec<Prediction> = pairs
+            .iter()
+            .map(|&(row, _)| predict(&table.values[row * width..][..width]))
+            .collect();
+        let classes = Classes {
+            known: known.clone(),
+            private: private.clone(),
+            proposed,
+        };
         metrics::evaluate(&classes, &truth, &predictions).map_err(|error| {
-            let message = format!("the run cannot be scored: {error}: {}", folder.root().display());
+            let message = format!(
+                "the run cannot be scored: {error}: {}",
+                folder.root().display()
+            );
             Error::failed(message, "its files are damaged; run adapt again")
         })
     };
-    if [&probabilities.adapted, &probabilities.source].iter().any(|table| table.shape[0] != rows.len()) {
-        let message = format!("predictions and probabilities differ in length: {}", folder.root().display());
-        return Err(Error::failed(message, "its files are damaged; run adapt again"));
+    if [&probabilities.adapted, &probabilities.source]
+        .iter()
+        .any(|table| table.shape[0] != rows.len())
+    {
+        let message = format!(
+            "predictions and probabilities differ in length: {}",
+            folder.root().display()
+        );
+        return Err(Error::failed(
+            message,
+            "its files are damaged; run adapt again",
+        ));
     }
     let count = description.known;
     let plain = |row: &[f32]| Prediction::from_probabilities(row, count);
@@ -95,7 +136,11 @@ fn by_entropy(probabilities: &[f32]) -> Prediction {
         .filter(|&p| p > 0.0)
         .map(|p| -p * p.ln())
         .sum();
-    let share = if known > 1 { (entropy / (known as f64).ln()).clamp(0.0, 1.0) } else { 0.0 };
+    let share = if known > 1 {
+        (entropy / (known as f64).ln()).clamp(0.0, 1.0)
+    } else {
+        0.0
+    };
     let mut prediction = Prediction::from_probabilities(probabilities, known);
     prediction.unknown = share;
     if share > ENTROPY_THRESHOLD {

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::adapt::{Adaptation, adapted_description, array, matrix};
 use crate::atomic;
-use crate::clustering::{KMeansOptions, Match, extend, k_means, match_prototypes, ordered_centroids};
+use crate::clustering::{
+    KMeansOptions, Match, extend, k_means, match_prototypes, ordered_centroids,
+};
 use crate::error::{Error, Result};
 use crate::events::{Event, Stage};
 use crate::geometry::normalise_rows;
@@ -65,7 +67,11 @@ impl Start {
     /// The most probable class of each image: its cluster's.
     pub fn labels(&self) -> Vec<usize> {
         let classes = self.clustering.shape[1];
-        self.clustering.values.chunks_exact(classes).map(arg_max).collect()
+        self.clustering
+            .values
+            .chunks_exact(classes)
+            .map(arg_max)
+            .collect()
     }
 
     /// Where it is kept while the run is under way.
@@ -80,7 +86,13 @@ impl Start {
             ("source".to_string(), self.source.clone()),
             ("clustering".to_string(), self.clustering.clone()),
             ("prototypes".to_string(), prototypes),
-            ("bias".to_string(), Array { shape: vec![bias.len()], values: bias }),
+            (
+                "bias".to_string(),
+                Array {
+                    shape: vec![bias.len()],
+                    values: bias,
+                },
+            ),
         ]);
         let metadata = BTreeMap::from([("identity".to_string(), identity.to_string())]);
         Ok(weights::write(Self::path(folder), &tensors, &metadata)?)
@@ -98,9 +110,19 @@ impl Start {
         }
         let mut take = |name: &str| file.tensors.remove(name);
         let found = (|| {
-            let (features, source, clustering) = (take("features")?, take("source")?, take("clustering")?);
-            let head = Head { prototypes: take("prototypes")?, bias: take("bias")?.values };
-            Some(Self { features, source, clustering, head, known })
+            let (features, source, clustering) =
+                (take("features")?, take("source")?, take("clustering")?);
+            let head = Head {
+                prototypes: take("prototypes")?,
+                bias: take("bias")?.values,
+            };
+            Some(Self {
+                features,
+                source,
+                clustering,
+                head,
+                known,
+            })
         })();
         Ok(found)
     }
@@ -120,17 +142,32 @@ pub(crate) fn arg_max(row: &[f32]) -> usize {
 /// Features and clusters of the target, computed or, in a resumed run, read back.
 pub(crate) fn initialise(job: &Adaptation, identity: &str) -> Result<Start> {
     let known = job.model.description.known;
-    if job.resume && let Some(start) = Start::read(job.folder, identity, known)? {
+    if job.resume
+        && let Some(start) = Start::read(job.folder, identity, known)?
+    {
         return Ok(start);
     }
     let private = job.config.private.count(known);
     let clusters = known + private;
     let (network, parameters) = job.model.load(job.engine, job.device);
     let description = &job.model.description;
-    let Outputs { features, probabilities } =
-        infer(&network, &parameters, job.images, description, job.device, Stage::Extracting, job.observer)?;
+    let Outputs {
+        features,
+        probabilities,
+    } = infer(
+        &network,
+        &parameters,
+        job.images,
+        description,
+        job.device,
+        Stage::Extracting,
+        job.observer,
+    )?;
 
-    job.observer.on(&Event::Began { stage: Stage::Clustering, total: 0 });
+    job.observer.on(&Event::Began {
+        stage: Stage::Clustering,
+        total: 0,
+    });
     let z = matrix(&features, job.device); // [N, D]
     let options = KMeansOptions {
         geometry: job.config.k_means,
@@ -141,22 +178,47 @@ pub(crate) fn initialise(job: &Adaptation, identity: &str) -> Result<Start> {
     let found = k_means(z.clone(), &options, job.config.seed);
     let source_head = job.model.head();
     let prototypes = matrix(&source_head.prototypes, job.device); // [C, D]
-    let cosines = normalise_rows(prototypes).matmul(normalise_rows(found.centroids.clone()).transpose());
+    let cosines =
+        normalise_rows(prototypes).matmul(normalise_rows(found.centroids.clone()).transpose());
     let cosines: Vec<f64> = array(&cosines).values.into_iter().map(f64::from).collect();
-    let matches = match_prototypes(&cosines, clusters, job.config.matching)
-        .map_err(|error| Error::failed(format!("prototypes and clusters cannot be matched: {error}"), "the model gives features that are not finite for these images"))?;
+    let matches = match_prototypes(&cosines, clusters, job.config.matching).map_err(|error| {
+        Error::failed(
+            format!("prototypes and clusters cannot be matched: {error}"),
+            "the model gives features that are not finite for these images",
+        )
+    })?;
 
     let mut sizes = vec![0; clusters];
     found.labels.iter().for_each(|&label| sizes[label] += 1);
     let order = ordered_centroids(&matches, &sizes);
     let rows: Vec<i64> = order.iter().map(|&cluster| cluster as i64).collect();
-    let centroids = found.centroids.select(0, burn::tensor::Tensor::from_data(rows.as_slice(), job.device));
-    let head = extend(&source_head, &array(&centroids), job.config.shared_prototypes);
+    let centroids = found.centroids.select(
+        0,
+        burn::tensor::Tensor::from_data(rows.as_slice(), job.device),
+    );
+    let head = extend(
+        &source_head,
+        &array(&centroids),
+        job.config.shared_prototypes,
+    );
     let first = first_fill(z, centroids, job.config.bank_temperature);
-    report(job, &matches, order.iter().map(|&cluster| sizes[cluster]).collect(), found.inertia)?;
-    job.observer.on(&Event::Ended { stage: Stage::Clustering });
+    report(
+        job,
+        &matches,
+        order.iter().map(|&cluster| sizes[cluster]).collect(),
+        found.inertia,
+    )?;
+    job.observer.on(&Event::Ended {
+        stage: Stage::Clustering,
+    });
 
-    let start = Start { features, source: probabilities, clustering: array(&first), head, known };
+    let start = Start {
+        features,
+        source: probabilities,
+        clustering: array(&first),
+        head,
+        known,
+    };
     start.write(job.folder, identity)?;
     Ok(start)
 }
@@ -169,7 +231,14 @@ fn report(job: &Adaptation, matches: &[Match], sizes: Vec<usize>, inertia: f64) 
         margin: found.margin,
         doubtful: found.is_doubtful(),
     };
-    let matches: Vec<NamedMatch> = job.model.description.classes.iter().zip(matches).map(named).collect();
+    let matches: Vec<NamedMatch> = job
+        .model
+        .description
+        .classes
+        .iter()
+        .zip(matches)
+        .map(named)
+        .collect();
     for doubtful in matches.iter().filter(|m| m.doubtful) {
         let message = format!(
             "the match of {} looks arbitrary: its cluster is only {:.3} more similar ({:.3}) than the best other one",
@@ -177,7 +246,11 @@ fn report(job: &Adaptation, matches: &[Match], sizes: Vec<usize>, inertia: f64) 
         );
         job.observer.on(&Event::Warning { message });
     }
-    let report = ClusteringReport { inertia, matches, sizes };
+    let report = ClusteringReport {
+        inertia,
+        matches,
+        sizes,
+    };
     let text = serde_json::to_vec_pretty(&report).expect("plain data");
     let path = job.folder.clustering();
     atomic::write(&path, &text).map_err(|source| Error::io("write the clustering", &path, source))

@@ -19,6 +19,8 @@ pub mod weights;
 pub mod atomic;
 /// Directions and angles.
 pub mod geometry;
+/// Classes as rows of yes and no.
+pub mod indicator;
 /// The model g = h ∘ φ.
 pub mod network;
 /// K-means, matching, private prototypes.

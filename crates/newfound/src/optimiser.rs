@@ -50,8 +50,13 @@ impl Sgd {
     ) {
         let specs = parameters.specs.clone();
         for (index, spec) in specs.iter().enumerate() {
-            let Some(gradient) = tracked.values[index].grad_remove(gradients) else { continue };
-            let (p, v) = (parameters.values[index].extract(), velocity[index].extract());
+            let Some(gradient) = tracked.values[index].grad_remove(gradients) else {
+                continue;
+            };
+            let (p, v) = (
+                parameters.values[index].extract(),
+                velocity[index].extract(),
+            );
             (parameters.values[index], velocity[index]) = self.update(p, v, gradient, rate(spec));
         }
     }
@@ -78,7 +83,11 @@ impl Rates {
     /// η = base · (1 + 10 · progress)^−0.75
     /// ```
     pub fn at(&self, part: Part, progress: f64) -> f64 {
-        let share = if matches!(part, Part::Body(_)) { self.body } else { 1.0 };
+        let share = if matches!(part, Part::Body(_)) {
+            self.body
+        } else {
+            1.0
+        };
         self.base * share * (1.0 + 10.0 * progress).powf(-0.75)
     }
 }

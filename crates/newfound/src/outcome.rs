@@ -42,7 +42,13 @@ pub struct Refined {
 impl Reference {
     /// Refines the predictions of images with these features; `own` gives the reference row of each image, or none
     /// for new images: a row never votes for itself.
-    pub fn refine(&self, features: &Array, own: Option<&[usize]>, prototypes: Tensor<2>, device: &Device) -> Refined {
+    pub fn refine(
+        &self,
+        features: &Array,
+        own: Option<&[usize]>,
+        prototypes: Tensor<2>,
+        device: &Device,
+    ) -> Refined {
         let rows = self.features.shape[0];
         let count = features.shape[0];
         // A number no row has: new images vote with all rows.
@@ -78,25 +84,46 @@ impl Reference {
     /// Reads the reference of a finished run.
     pub fn read(path: &std::path::Path) -> Result<Self> {
         let mut file = weights::read(path)?;
-        let neighbours = file.metadata.get("neighbours").and_then(|text| text.parse().ok()).unwrap_or(10);
+        let neighbours = file
+            .metadata
+            .get("neighbours")
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(10);
         let mut take = |name: &str| {
-            file.tensors.remove(name).filter(|array| array.shape.len() == 2).ok_or_else(|| {
-                let message = format!("there is no matrix {name:?} in this file: {}", path.display());
-                crate::error::Error::request(message, "it is damaged; run adapt again")
-            })
+            file.tensors
+                .remove(name)
+                .filter(|array| array.shape.len() == 2)
+                .ok_or_else(|| {
+                    let message = format!(
+                        "there is no matrix {name:?} in this file: {}",
+                        path.display()
+                    );
+                    crate::error::Error::request(message, "it is damaged; run adapt again")
+                })
         };
-        Ok(Self { features: take("features")?, probabilities: take("probabilities")?, neighbours })
+        Ok(Self {
+            features: take("features")?,
+            probabilities: take("probabilities")?,
+            neighbours,
+        })
     }
 }
 
 /// One line for an image.
-pub fn row(path: String, classes: &[String], known: usize, probabilities: &[f32], refined: Option<(&[f32], f32, f32)>) -> Row {
+pub fn row(
+    path: String,
+    classes: &[String],
+    known: usize,
+    probabilities: &[f32],
+    refined: Option<(&[f32], f32, f32)>,
+) -> Row {
     let label = arg_max(probabilities);
     Row {
         path,
         label: classes[label].clone(),
         confidence: probabilities[label],
-        unknown: probabilities[known..].iter().sum(),
+        // From +0: the sum of no numbers is −0 in Rust.
+        unknown: probabilities[known..].iter().fold(0.0, |sum, p| sum + p),
         refined_label: refined.map_or(String::new(), |(p, ..)| classes[arg_max(p)].clone()),
         u_nc: refined.map(|(_, u_nc, _)| u_nc),
         u_cs: refined.map(|(.., u_cs)| u_cs),
@@ -104,12 +131,33 @@ pub fn row(path: String, classes: &[String], known: usize, probabilities: &[f32]
 }
 
 /// Predicts every image with the final model (the last epoch's) and writes the results.
-pub(crate) fn conclude(job: &Adaptation, network: &Network, start: &Start, online: &Parameters) -> Result<()> {
-    let Adaptation { folder, images, device, observer, .. } = *job;
+pub(crate) fn conclude(
+    job: &Adaptation,
+    network: &Network,
+    start: &Start,
+    online: &Parameters,
+) -> Result<()> {
+    let Adaptation {
+        folder,
+        images,
+        device,
+        observer,
+        ..
+    } = *job;
     let private = start.head.outputs() - start.known;
     let description = adapted_description(&job.model.description, private);
-    let Outputs { features, probabilities } =
-        infer(network, online, images, &description, device, Stage::Predicting, observer)?;
+    let Outputs {
+        features,
+        probabilities,
+    } = infer(
+        network,
+        online,
+        images,
+        &description,
+        device,
+        Stage::Predicting,
+        observer,
+    )?;
     let reference = Reference {
         features: array(&normalise_rows(matrix(&features, device))),
         probabilities: probabilities.clone(),
@@ -118,12 +166,21 @@ pub(crate) fn conclude(job: &Adaptation, network: &Network, start: &Start, onlin
     let own: Vec<usize> = (0..images.len()).collect();
     let refined = reference.refine(&features, Some(&own), network.prototypes(online), device);
     let classes = description.classes.len();
-    let rows = probabilities.values.chunks_exact(classes).zip(refined.probabilities.values.chunks_exact(classes));
+    let rows = probabilities
+        .values
+        .chunks_exact(classes)
+        .zip(refined.probabilities.values.chunks_exact(classes));
     let rows: Vec<Row> = rows
         .enumerate()
         .map(|(i, (p, p_refined))| {
             let refined = Some((p_refined, refined.u_nc[i], refined.u_cs[i]));
-            row(images.name(i), &description.classes, start.known, p, refined)
+            row(
+                images.name(i),
+                &description.classes,
+                start.known,
+                p,
+                refined,
+            )
         })
         .collect();
     reference.write(&folder.bank())?;
@@ -136,19 +193,29 @@ pub(crate) fn conclude(job: &Adaptation, network: &Network, start: &Start, onlin
     .write(&folder.probabilities())?;
     write_predictions(&folder.predictions(), &rows)?;
     // The model last: a run that has one is complete.
-    Model { description, arrays: online.to_arrays() }.write(&folder.model())
+    Model {
+        description,
+        arrays: online.to_arrays(),
+    }
+    .write(&folder.model())
 }
 
 /// Says so when almost everything fell into one class, or everything is unknown, or nothing is.
 pub(crate) fn warn_about_collapse(labels: &[u32], known: usize, observer: &dyn Observer) {
     let count = labels.len() as f64;
-    let share = |of: &dyn Fn(u32) -> bool| labels.iter().filter(|&&label| of(label)).count() as f64 / count;
+    let share =
+        |of: &dyn Fn(u32) -> bool| labels.iter().filter(|&&label| of(label)).count() as f64 / count;
     let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
-    labels.iter().for_each(|&label| *counts.entry(label).or_default() += 1);
+    labels
+        .iter()
+        .for_each(|&label| *counts.entry(label).or_default() += 1);
     let largest = counts.values().max().copied().unwrap_or(0) as f64 / count;
     let unknown = share(&|label| label as usize >= known);
     let message = if largest > 0.95 {
-        format!("collapse: {:.0} % of the images ended in one class", 100.0 * largest)
+        format!(
+            "collapse: {:.0} % of the images ended in one class",
+            100.0 * largest
+        )
     } else if unknown > 0.99 {
         "every image ended as unknown: is this model meant for these images?".to_string()
     } else {

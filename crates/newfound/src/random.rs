@@ -100,7 +100,10 @@ mod tests {
         assert!((mean - 0.5).abs() < 0.01, "{mean}");
         let mut counts = [0u32; 3];
         (0..n).for_each(|_| counts[stream.below(3) as usize] += 1);
-        assert!(counts.iter().all(|&c| c.abs_diff(n / 3) < 400), "{counts:?}");
+        assert!(
+            counts.iter().all(|&c| c.abs_diff(n / 3) < 400),
+            "{counts:?}"
+        );
         let square = (0..n).map(|_| stream.normal().powi(2)).sum::<f64>() / n as f64;
         assert!((square - 1.0).abs() < 0.05, "{square}");
     }

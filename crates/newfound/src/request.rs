@@ -38,31 +38,46 @@ pub struct AdaptRequest<'a> {
 pub fn adapt(request: &AdaptRequest, place: &Place, observer: &dyn Observer) -> Result<RunFolder> {
     let source = Model::read(request.model, &request.foreign)?;
     if source.description.private > 0 {
-        let message = format!("this model has been adapted already: {}", request.model.display());
+        let message = format!(
+            "this model has been adapted already: {}",
+            request.model.display()
+        );
         return Err(Error::request(message, "start from the source model"));
     }
     let model_hash = hash_file(request.model)?;
     let list = images::list(request.images, request.split)?;
     let survey = surveyed(&list, request.config.max_bad, observer)?;
     let paths = survey.good.iter().map(|image| image.path.clone()).collect();
-    let good = ImageList { root: list.root.clone(), paths };
+    let good = ImageList {
+        root: list.root.clone(),
+        paths,
+    };
     let manifest = Manifest {
         newfound: env!("CARGO_PKG_VERSION").into(),
         burn: "0.22.1".into(),
         seed: request.config.seed,
         device: place.name.clone(),
-        model: HashedFile { path: request.model.display().to_string(), blake3: model_hash },
+        model: HashedFile {
+            path: request.model.display().to_string(),
+            blake3: model_hash,
+        },
         source: request.images.display().to_string(),
         images: survey
             .good
             .iter()
             .enumerate()
-            .map(|(i, image)| HashedFile { path: good.name(i), blake3: hex(&image.blake3) })
+            .map(|(i, image)| HashedFile {
+                path: good.name(i),
+                blake3: hex(&image.blake3),
+            })
             .collect(),
         bad: survey
             .bad
             .iter()
-            .map(|bad| BadFile { path: bad.path.display().to_string(), reason: bad.reason.to_string() })
+            .map(|bad| BadFile {
+                path: bad.path.display().to_string(),
+                reason: bad.reason.to_string(),
+            })
             .collect(),
     };
     // Checked before the folder is touched: a request that cannot work leaves nothing behind.
@@ -109,21 +124,42 @@ pub struct TrainRequest<'a> {
 
 /// Reads images and weights, trains, and writes the model.
 pub fn train(request: &TrainRequest, place: &Place, observer: &dyn Observer) -> Result<Model> {
-    let list = images::labelled(request.images, request.split, Side::Known, request.classes.as_deref())?;
+    let list = images::labelled(
+        request.images,
+        request.split,
+        Side::Known,
+        request.classes.as_deref(),
+    )?;
     if list.classes.len() < 2 {
-        let message = format!("a classifier needs at least two classes, here is {}: {}", list.classes.len(), request.images.display());
-        return Err(Error::request(message, "put the images of each class into a folder of its own"));
+        let message = format!(
+            "a classifier needs at least two classes, here is {}: {}",
+            list.classes.len(),
+            request.images.display()
+        );
+        return Err(Error::request(
+            message,
+            "put the images of each class into a folder of its own",
+        ));
     }
-    let file = request.weights.map(|path| Ok::<_, Error>((path, weights::read(path)?))).transpose()?;
+    let file = request
+        .weights
+        .map(|path| Ok::<_, Error>((path, weights::read(path)?)))
+        .transpose()?;
     let (found, stated) = match &file {
-        Some((path, file)) => (Some(model::recognise(file, path)?), model::stated_stride(file)),
+        Some((path, file)) => (
+            Some(model::recognise(file, path)?),
+            model::stated_stride(file),
+        ),
         None => (None, None),
     };
     if let (Some(found), Some(asked)) = (found, request.backbone)
         && found != asked
     {
         let message = format!("these are the weights of a {found}, but a {asked} was asked for");
-        return Err(Error::request(message, "leave --backbone out, or give other weights"));
+        return Err(Error::request(
+            message,
+            "leave --backbone out, or give other weights",
+        ));
     }
     let backbone = request.backbone.or(found).unwrap_or(Backbone::Resnet50);
     let description = Description {
@@ -139,8 +175,14 @@ pub fn train(request: &TrainRequest, place: &Place, observer: &dyn Observer) -> 
         geometry: Geometry::for_crop(request.crop.unwrap_or(backbone.usual_crop())),
         normalisation: Normalisation::default(),
     };
-    let weights_hash = request.weights.map(hash_file).transpose()?.unwrap_or_default();
-    let body = file.map(|(path, file)| body_of(file, &description, path)).transpose()?;
+    let weights_hash = request
+        .weights
+        .map(hash_file)
+        .transpose()?
+        .unwrap_or_default();
+    let body = file
+        .map(|(path, file)| body_of(file, &description, path))
+        .transpose()?;
     let survey = surveyed(&list.images, request.config.max_bad, observer)?;
     let source = readable(&list, &survey);
     let hashes: Vec<String> = survey.good.iter().map(|image| hex(&image.blake3)).collect();
@@ -157,8 +199,13 @@ pub fn train(request: &TrainRequest, place: &Place, observer: &dyn Observer) -> 
         engine: place.engine,
         observer,
     })?;
-    if let Some(parent) = request.out.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        std::fs::create_dir_all(parent).map_err(|source| Error::io("make the model's folder", parent, source))?;
+    if let Some(parent) = request
+        .out
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+    {
+        std::fs::create_dir_all(parent)
+            .map_err(|source| Error::io("make the model's folder", parent, source))?;
     }
     model.write(request.out)?;
     train::forget_checkpoint(request.out)?;
@@ -175,7 +222,13 @@ fn readable(list: &images::LabelledList, survey: &Survey) -> LabelledSet {
             labels.push(label);
         }
     }
-    LabelledSet { images: ImageList { root: list.images.root.clone(), paths }, labels }
+    LabelledSet {
+        images: ImageList {
+            root: list.images.root.clone(),
+            paths,
+        },
+        labels,
+    }
 }
 
 /// The tensors of the body alone.
@@ -185,14 +238,31 @@ fn body_of(
     path: &Path,
 ) -> Result<std::collections::BTreeMap<String, weights::Array>> {
     let network = Network::new(description.architecture, crate::network::Engine::Burn);
-    let body: Vec<_> =
-        network.specs().iter().filter(|spec| matches!(spec.part, Part::Body(_))).cloned().collect();
-    let tolerated = Tolerated { missing: &[], unexpected: &["fc.", "classifier.", "bottleneck"] };
-    let arrays = weights::reconcile(file, &shapes(&body), tolerated)
-        .map_err(|mismatch| crate::error::ErrorKind::Mismatch { path: path.into(), mismatch })?;
+    let body: Vec<_> = network
+        .specs()
+        .iter()
+        .filter(|spec| matches!(spec.part, Part::Body(_)))
+        .cloned()
+        .collect();
+    let tolerated = Tolerated {
+        missing: &[],
+        unexpected: &["fc.", "classifier.", "bottleneck"],
+    };
+    let arrays = weights::reconcile(file, &shapes(&body), tolerated).map_err(|mismatch| {
+        crate::error::ErrorKind::Mismatch {
+            path: path.into(),
+            mismatch,
+        }
+    })?;
     if let Some(first) = weights::check_finite(&arrays).first() {
-        let message = format!("the weights hold values that are not finite, in {first} for example: {}", path.display());
-        return Err(Error::request(message, "the file is damaged; use another one"));
+        let message = format!(
+            "the weights hold values that are not finite, in {first} for example: {}",
+            path.display()
+        );
+        return Err(Error::request(
+            message,
+            "the file is damaged; use another one",
+        ));
     }
     Ok(arrays)
 }
@@ -200,17 +270,32 @@ fn body_of(
 /// Looks at every image; too many unreadable ones are an error.
 pub fn surveyed(list: &ImageList, max_bad: f64, observer: &dyn Observer) -> Result<Survey> {
     let stage = Stage::Reading;
-    observer.on(&Event::Began { stage, total: list.len() });
-    let survey = images::survey(list, &|done, _| observer.on(&Event::Advanced { stage, done }));
+    observer.on(&Event::Began {
+        stage,
+        total: list.len(),
+    });
+    let survey = images::survey(list, &|done, _| {
+        observer.on(&Event::Advanced { stage, done })
+    });
     observer.on(&Event::Ended { stage });
     for bad in &survey.bad {
-        let message = format!("left out, {}: {}", bad.reason, list.root.join(&bad.path).display());
+        let message = format!(
+            "left out, {}: {}",
+            bad.reason,
+            list.root.join(&bad.path).display()
+        );
         observer.on(&Event::Warning { message });
     }
     let percent = 100.0 * survey.bad.len() as f64 / list.len() as f64;
     if survey.good.is_empty() || percent > max_bad {
-        let message = format!("{} of {} images cannot be read", survey.bad.len(), list.len());
-        let hint = format!("more than {max_bad} % is an error; repair or remove them, or allow more with --max-bad PERCENT");
+        let message = format!(
+            "{} of {} images cannot be read",
+            survey.bad.len(),
+            list.len()
+        );
+        let hint = format!(
+            "more than {max_bad} % is an error; repair or remove them, or allow more with --max-bad PERCENT"
+        );
         return Err(Error::failed(message, hint));
     }
     Ok(survey)

@@ -32,14 +32,27 @@ fn views_of(
 ) -> Result<Vec<f32>> {
     let path = images.full_path(image);
     let picture = decode::read(&path).map_err(|reason| {
-        let message = format!("an image that could be read before cannot be read now ({reason}): {}", path.display());
-        Error::failed(message, "leave the images where they are while newfound works; then go on with --resume")
+        let message = format!(
+            "an image that could be read before cannot be read now ({reason}): {}",
+            path.display()
+        );
+        Error::failed(
+            message,
+            "leave the images where they are while newfound works; then go on with --resume",
+        )
     })?;
     let side = description.geometry.crop as usize;
     let mut out = vec![0.0; wanted.len() * 3 * side * side];
     for ((view, name), out) in wanted.iter().zip(out.chunks_exact_mut(3 * side * side)) {
         let mut draws = Stream::new(seed, name, &[image as u64, epoch]);
-        render(&picture, *view, description.geometry, &description.normalisation, &mut draws, out);
+        render(
+            &picture,
+            *view,
+            description.geometry,
+            &description.normalisation,
+            &mut draws,
+            out,
+        );
     }
     Ok(out)
 }
@@ -48,9 +61,15 @@ fn views_of(
 fn tensors<const N: usize>(rendered: &[Vec<f32>], side: usize, device: &Device) -> [Tensor<4>; N] {
     let size = 3 * side * side;
     std::array::from_fn(|view| {
-        let values: Vec<f32> =
-            rendered.iter().flat_map(|image| &image[view * size..][..size]).copied().collect();
-        Tensor::from_data(TensorData::new(values, [rendered.len(), 3, side, side]), device)
+        let values: Vec<f32> = rendered
+            .iter()
+            .flat_map(|image| &image[view * size..][..size])
+            .copied()
+            .collect();
+        Tensor::from_data(
+            TensorData::new(values, [rendered.len(), 3, side, side]),
+            device,
+        )
     })
 }
 
@@ -75,17 +94,33 @@ impl TargetViews<'_> {
         device: &Device,
         mut consume: impl FnMut(TargetBatch) -> Result<()>,
     ) -> Result<()> {
-        let wanted =
-            [(View::Weak, "weak"), (View::Strong, "strong-query"), (View::Strong, "strong-key")];
+        let wanted = [
+            (View::Weak, "weak"),
+            (View::Strong, "strong-query"),
+            (View::Strong, "strong-key"),
+        ];
         let side = self.description.geometry.crop as usize;
         let make = |&image: &usize| {
-            views_of(self.images, image, &wanted, self.description, [self.seed, self.epoch as u64])
+            views_of(
+                self.images,
+                image,
+                &wanted,
+                self.description,
+                [self.seed, self.epoch as u64],
+            )
         };
         prefetch(&batches, AHEAD, make, |mut rendered| {
             batches.iter().try_for_each(|images| {
-                let views = rendered.next().expect("a batch for every batch asked for")?;
+                let views = rendered
+                    .next()
+                    .expect("a batch for every batch asked for")?;
                 let [weak, strong_query, strong_key] = tensors(&views, side, device);
-                consume(TargetBatch { images: images.clone(), weak, strong_query, strong_key })
+                consume(TargetBatch {
+                    images: images.clone(),
+                    weak,
+                    strong_query,
+                    strong_key,
+                })
             })
         })
     }
@@ -115,11 +150,19 @@ impl TrainingViews<'_> {
         let side = self.description.geometry.crop as usize;
         let make = |&image: &usize| {
             let wanted = [(View::Weak, "train")];
-            views_of(self.images, image, &wanted, self.description, [self.seed, self.epoch as u64])
+            views_of(
+                self.images,
+                image,
+                &wanted,
+                self.description,
+                [self.seed, self.epoch as u64],
+            )
         };
         prefetch(&batches, AHEAD, make, |mut rendered| {
             batches.iter().try_for_each(|images| {
-                let views = rendered.next().expect("a batch for every batch asked for")?;
+                let views = rendered
+                    .next()
+                    .expect("a batch for every batch asked for")?;
                 let [weak] = tensors(&views, side, device);
                 consume(images, weak)
             })
@@ -149,17 +192,29 @@ pub fn for_each_inferred(
     let all: Vec<usize> = (0..images.len()).collect();
     let batches: Vec<Vec<usize>> = all.chunks(INFERENCE_BATCH).map(<[usize]>::to_vec).collect();
     let mut start = 0;
-    let make = |&image: &usize| views_of(images, image, &[(View::Test, "test")], description, [0, 0]);
+    let make =
+        |&image: &usize| views_of(images, image, &[(View::Test, "test")], description, [0, 0]);
     let mut consume_one = |views: Vec<Vec<f32>>| {
         let [test] = tensors(&views, side, device);
         let features = network.features(parameters, test, &Pass::evaluation()); // [B, D]
         let probabilities = softmax(network.logits(parameters, features.clone()), 1); // [B, K]
-        let to_array = |tensor: Tensor<2>| Array { shape: tensor.dims().to_vec(), values: download(tensor) };
+        let to_array = |tensor: Tensor<2>| Array {
+            shape: tensor.dims().to_vec(),
+            values: download(tensor),
+        };
         let range = start..start + views.len();
         start = range.end;
-        consume(range, Outputs { features: to_array(features), probabilities: to_array(probabilities) })
+        consume(
+            range,
+            Outputs {
+                features: to_array(features),
+                probabilities: to_array(probabilities),
+            },
+        )
     };
-    prefetch(&batches, AHEAD, make, |mut rendered| rendered.try_for_each(|views| consume_one(views?)))
+    prefetch(&batches, AHEAD, make, |mut rendered| {
+        rendered.try_for_each(|views| consume_one(views?))
+    })
 }
 
 /// Features and probabilities of the test views of all images.
@@ -172,21 +227,43 @@ pub fn infer(
     stage: Stage,
     observer: &dyn Observer,
 ) -> Result<Outputs> {
-    observer.on(&Event::Began { stage, total: images.len() });
+    observer.on(&Event::Began {
+        stage,
+        total: images.len(),
+    });
     let (mut features, mut probabilities) = (Vec::new(), Vec::new());
-    for_each_inferred(network, parameters, images, description, device, |range, outputs| {
-        features.extend(outputs.features.values);
-        probabilities.extend(outputs.probabilities.values);
-        observer.on(&Event::Advanced { stage, done: range.end });
-        if observer.stop_requested() {
-            return Err(Error::failed("stopped as asked, before there was anything to keep", "run the same command again"));
-        }
-        Ok(())
-    })?;
+    for_each_inferred(
+        network,
+        parameters,
+        images,
+        description,
+        device,
+        |range, outputs| {
+            features.extend(outputs.features.values);
+            probabilities.extend(outputs.probabilities.values);
+            observer.on(&Event::Advanced {
+                stage,
+                done: range.end,
+            });
+            if observer.stop_requested() {
+                return Err(Error::failed(
+                    "stopped as asked, before there was anything to keep",
+                    "run the same command again",
+                ));
+            }
+            Ok(())
+        },
+    )?;
     observer.on(&Event::Ended { stage });
     let architecture = network.architecture();
     Ok(Outputs {
-        features: Array { shape: vec![images.len(), architecture.features()], values: features },
-        probabilities: Array { shape: vec![images.len(), architecture.outputs], values: probabilities },
+        features: Array {
+            shape: vec![images.len(), architecture.features()],
+            values: features,
+        },
+        probabilities: Array {
+            shape: vec![images.len(), architecture.outputs],
+            values: probabilities,
+        },
     })
 }

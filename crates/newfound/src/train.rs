@@ -10,6 +10,7 @@ use crate::algorithm::{batches, steps_per_epoch};
 use crate::config::{TrainConfig, Trained};
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::{Event, Observer, Stage};
+use crate::images::ImageList;
 use crate::initialise::arg_max;
 use crate::losses::cross_entropy;
 use crate::network::model::{Description, Model};
@@ -17,7 +18,6 @@ use crate::network::{Engine, Network, Parameters, Part, Pass, Spec};
 use crate::optimiser::{Rates, Sgd, at_rest};
 use crate::random::Stream;
 use crate::run::Checkpoint;
-use crate::images::ImageList;
 use crate::supply::{TrainingViews, infer};
 use crate::weights::Array;
 
@@ -74,39 +74,66 @@ struct State {
 pub fn train(job: &Training) -> Result<Model> {
     let network = Network::new(job.description.architecture, job.engine);
     let classes = job.description.known;
-    let (fit, held) = split(&job.source.labels, classes, job.config.held_out, job.config.seed);
+    let (fit, held) = split(
+        &job.source.labels,
+        classes,
+        job.config.held_out,
+        job.config.seed,
+    );
     let identity = identity(job);
     let mut state = match resumed(job, &network, &identity)? {
         Some(state) => state,
         None => begin(job, &network),
     };
-    job.observer.on(&Event::Began { stage: Stage::Training, total: job.config.epochs * fit.len() });
-    while state.progress.epoch < job.config.epochs && state.progress.epochs_since_best < job.config.patience {
+    job.observer.on(&Event::Began {
+        stage: Stage::Training,
+        total: job.config.epochs * fit.len(),
+    });
+    while state.progress.epoch < job.config.epochs
+        && state.progress.epochs_since_best < job.config.patience
+    {
         let loss = epoch(job, &network, &mut state, &fit)?;
         let (accuracy, held_loss) = judge(job, &network, &state.parameters, &held)?;
         let progress = &mut state.progress;
         progress.epoch += 1;
         // Only a better accuracy counts as getting on: the loss alone can creep down for ever.
         let improved = progress.epoch == 1 || accuracy > progress.best_accuracy;
-        progress.epochs_since_best = if improved { 0 } else { progress.epochs_since_best + 1 };
+        progress.epochs_since_best = if improved {
+            0
+        } else {
+            progress.epochs_since_best + 1
+        };
         if improved || (accuracy == progress.best_accuracy && held_loss < progress.best_loss) {
             (progress.best_accuracy, progress.best_loss) = (accuracy, held_loss);
             state.best = state.parameters.clone();
         }
-        job.observer.on(&Event::TrainingEpoch { epoch: progress.epoch, loss, accuracy });
+        job.observer.on(&Event::TrainingEpoch {
+            epoch: progress.epoch,
+            loss,
+            accuracy,
+        });
         save(job, &state, &identity)?;
         if job.observer.stop_requested() {
-            return Err(ErrorKind::Stopped { kept: checkpoint_folder(job.out) }.into());
+            return Err(ErrorKind::Stopped {
+                kept: checkpoint_folder(job.out),
+            }
+            .into());
         }
     }
-    job.observer.on(&Event::Ended { stage: Stage::Training });
-    Ok(Model { description: job.description.clone(), arrays: state.best.to_arrays() })
+    job.observer.on(&Event::Ended {
+        stage: Stage::Training,
+    });
+    Ok(Model {
+        description: job.description.clone(),
+        arrays: state.best.to_arrays(),
+    })
 }
 
 /// Removes what was kept for a resumption, once the model is written.
 pub fn forget_checkpoint(out: &Path) -> Result<()> {
     let folder = checkpoint_folder(out);
-    std::fs::remove_dir_all(&folder).map_err(|source| Error::io("remove the checkpoint", &folder, source))
+    std::fs::remove_dir_all(&folder)
+        .map_err(|source| Error::io("remove the checkpoint", &folder, source))
 }
 
 fn checkpoint_folder(out: &Path) -> PathBuf {
@@ -117,12 +144,21 @@ fn checkpoint_folder(out: &Path) -> PathBuf {
 
 /// A stratified split: positions to fit and positions to judge by, `percent` of each class but at least one of every
 /// class that has more than one.
-pub fn split(labels: &[usize], classes: usize, percent: f64, seed: u64) -> (Vec<usize>, Vec<usize>) {
+pub fn split(
+    labels: &[usize],
+    classes: usize,
+    percent: f64,
+    seed: u64,
+) -> (Vec<usize>, Vec<usize>) {
     let (mut fit, mut held) = (Vec::new(), Vec::new());
     for class in 0..classes {
         let members: Vec<usize> = (0..labels.len()).filter(|&i| labels[i] == class).collect();
         let wanted = (members.len() as f64 * percent / 100.0).round() as usize;
-        let count = if percent > 0.0 && members.len() > 1 { wanted.max(1) } else { 0 };
+        let count = if percent > 0.0 && members.len() > 1 {
+            wanted.max(1)
+        } else {
+            0
+        };
         let order = Stream::new(seed, "held-out", &[class as u64]).permutation(members.len());
         let chosen: Vec<usize> = order.into_iter().map(|i| members[i]).collect();
         held.extend(&chosen[..count]);
@@ -152,7 +188,10 @@ fn begin(job: &Training, network: &Network) -> State {
         velocity: at_rest(&parameters),
         best: parameters.clone(),
         parameters,
-        progress: Progress { best_loss: f64::INFINITY, ..Progress::default() },
+        progress: Progress {
+            best_loss: f64::INFINITY,
+            ..Progress::default()
+        },
     }
 }
 
@@ -162,37 +201,79 @@ fn epoch(job: &Training, network: &Network, state: &mut State, fit: &[usize]) ->
     let epoch = state.progress.epoch;
     let first_trained = first_trained(job, network);
     let steps = steps_per_epoch(fit.len(), config.batch);
-    let rates = Rates { base: config.learning_rate, body: if job.body.is_some() { config.body_rate } else { 1.0 } };
-    let sgd = Sgd { momentum: config.momentum, weight_decay: config.weight_decay };
+    let rates = Rates {
+        base: config.learning_rate,
+        body: if job.body.is_some() {
+            config.body_rate
+        } else {
+            1.0
+        },
+    };
+    let sgd = Sgd {
+        momentum: config.momentum,
+        weight_decay: config.weight_decay,
+    };
     let order = batches(fit.len(), config.batch, config.seed, epoch);
-    let order = order.into_iter().map(|batch| batch.into_iter().map(|i| fit[i]).collect()).collect();
-    let views = TrainingViews { images: &job.source.images, description: job.description, seed: config.seed, epoch };
+    let order = order
+        .into_iter()
+        .map(|batch| batch.into_iter().map(|i| fit[i]).collect())
+        .collect();
+    let views = TrainingViews {
+        images: &job.source.images,
+        description: job.description,
+        seed: config.seed,
+        epoch,
+    };
     let (mut step, mut seen, mut sum) = (0, 0, 0.0);
     views.for_each(order, job.device, |images, weak| {
-        let labels: Vec<i64> = images.iter().map(|&image| job.source.labels[image] as i64).collect();
-        let labels: Tensor<1, Int> = Tensor::from_data(TensorData::new(labels, [images.len()]), job.device);
+        let labels: Vec<i64> = images
+            .iter()
+            .map(|&image| job.source.labels[image] as i64)
+            .collect();
+        let labels: Tensor<1, Int> =
+            Tensor::from_data(TensorData::new(labels, [images.len()]), job.device);
         let tracked = state.parameters.tracked(|spec| spec.part >= first_trained);
         let pass = Pass::training_from(first_trained);
         let features = network.features(&tracked, weak.autodiff(), &pass);
-        let loss = cross_entropy(network.logits(&tracked, features), labels, config.label_smoothing);
+        let loss = cross_entropy(
+            network.logits(&tracked, features),
+            labels,
+            config.label_smoothing,
+        );
         let value = f64::from(loss.clone().into_scalar::<f32>());
         if !value.is_finite() {
             return Err(Error::failed(
-                format!("the cross-entropy became {value} in epoch {}, step {}", epoch + 1, step + 1),
+                format!(
+                    "the cross-entropy became {value} in epoch {}, step {}",
+                    epoch + 1,
+                    step + 1
+                ),
                 "a smaller learning-rate usually helps",
             ));
         }
         let progress = (epoch * steps + step) as f64 / (config.epochs * steps) as f64;
         let mut gradients = loss.backward();
         let rate = |spec: &Spec| rates.at(spec.part, progress);
-        sgd.step(&mut state.parameters, &mut state.velocity, &tracked, &mut gradients, rate);
+        sgd.step(
+            &mut state.parameters,
+            &mut state.velocity,
+            &tracked,
+            &mut gradients,
+            rate,
+        );
         pass.update(&mut state.parameters);
         step += 1;
         seen += images.len();
         sum += value * images.len() as f64;
-        job.observer.on(&Event::Advanced { stage: Stage::Training, done: epoch * fit.len() + seen });
+        job.observer.on(&Event::Advanced {
+            stage: Stage::Training,
+            done: epoch * fit.len() + seen,
+        });
         if job.observer.stop_requested() {
-            return Err(ErrorKind::Stopped { kept: checkpoint_folder(job.out) }.into());
+            return Err(ErrorKind::Stopped {
+                kept: checkpoint_folder(job.out),
+            }
+            .into());
         }
         Ok(())
     })?;
@@ -200,16 +281,35 @@ fn epoch(job: &Training, network: &Network, state: &mut State, fit: &[usize]) ->
 }
 
 /// Accuracy in percent and mean cross-entropy on the held-out images; 100 and 0 where there are none.
-fn judge(job: &Training, network: &Network, parameters: &Parameters, held: &[usize]) -> Result<(f64, f64)> {
+fn judge(
+    job: &Training,
+    network: &Network,
+    parameters: &Parameters,
+    held: &[usize],
+) -> Result<(f64, f64)> {
     if held.is_empty() {
         return Ok((100.0, 0.0));
     }
     let all = &job.source.images;
     let paths = held.iter().map(|&image| all.paths[image].clone()).collect();
-    let images = ImageList { root: all.root.clone(), paths };
+    let images = ImageList {
+        root: all.root.clone(),
+        paths,
+    };
     let silent = crate::events::Silent;
-    let outputs = infer(network, parameters, &images, job.description, job.device, Stage::Predicting, &silent)?;
-    let rows = outputs.probabilities.values.chunks_exact(job.description.known);
+    let outputs = infer(
+        network,
+        parameters,
+        &images,
+        job.description,
+        job.device,
+        Stage::Predicting,
+        &silent,
+    )?;
+    let rows = outputs
+        .probabilities
+        .values
+        .chunks_exact(job.description.known);
     let (mut right, mut loss) = (0usize, 0.0);
     for (row, &image) in rows.zip(held) {
         let label = job.source.labels[image];
@@ -229,14 +329,26 @@ fn identity(job: &Training) -> String {
 
 fn save(job: &Training, state: &State, identity: &str) -> Result<()> {
     let folder = checkpoint_folder(job.out);
-    std::fs::create_dir_all(&folder).map_err(|source| Error::io("make the checkpoint's folder", &folder, source))?;
-    let velocity = Parameters { specs: state.parameters.specs.clone(), values: state.velocity.clone() };
+    std::fs::create_dir_all(&folder)
+        .map_err(|source| Error::io("make the checkpoint's folder", &folder, source))?;
+    let velocity = Parameters {
+        specs: state.parameters.specs.clone(),
+        values: state.velocity.clone(),
+    };
     let mut tensors = BTreeMap::new();
-    for (prefix, values) in [("now/", &state.parameters), ("velocity/", &velocity), ("best/", &state.best)] {
+    for (prefix, values) in [
+        ("now/", &state.parameters),
+        ("velocity/", &velocity),
+        ("best/", &state.best),
+    ] {
         let named = values.to_arrays().into_iter();
         tensors.extend(named.map(|(name, array)| (format!("{prefix}{name}"), array)));
     }
-    let checkpoint = Checkpoint { tensors, state: state.progress, identity: identity.to_string() };
+    let checkpoint = Checkpoint {
+        tensors,
+        state: state.progress,
+        identity: identity.to_string(),
+    };
     let path = checkpoint.write(&folder)?;
     job.observer.on(&Event::Checkpoint { path });
     Ok(())
@@ -246,17 +358,34 @@ fn resumed(job: &Training, network: &Network, identity: &str) -> Result<Option<S
     if !job.resume {
         return Ok(None);
     }
-    let Some(checkpoint) = Checkpoint::<Progress>::read(&checkpoint_folder(job.out))? else { return Ok(None) };
+    let Some(checkpoint) = Checkpoint::<Progress>::read(&checkpoint_folder(job.out))? else {
+        return Ok(None);
+    };
     if checkpoint.identity != identity {
-        let message = format!("the checkpoint belongs to another training: {}", checkpoint_folder(job.out).display());
-        return Err(Error::request(message, "give what it was started with, or remove that folder to start anew"));
+        let message = format!(
+            "the checkpoint belongs to another training: {}",
+            checkpoint_folder(job.out).display()
+        );
+        return Err(Error::request(
+            message,
+            "give what it was started with, or remove that folder to start anew",
+        ));
     }
-    let Checkpoint { tensors, state: progress, .. } = checkpoint;
+    let Checkpoint {
+        tensors,
+        state: progress,
+        ..
+    } = checkpoint;
     let group = |prefix: &str| {
-        let named = tensors.iter().filter_map(|(name, array)| Some((name.strip_prefix(prefix)?.to_string(), array.clone())));
+        let named = tensors.iter().filter_map(|(name, array)| {
+            Some((name.strip_prefix(prefix)?.to_string(), array.clone()))
+        });
         Parameters::from_arrays(network.specs().clone(), named.collect(), job.device)
     };
-    job.observer.on(&Event::Resumed { epoch: progress.epoch + 1, step: 0 });
+    job.observer.on(&Event::Resumed {
+        epoch: progress.epoch + 1,
+        step: 0,
+    });
     Ok(Some(State {
         parameters: group("now/"),
         velocity: group("velocity/").values,

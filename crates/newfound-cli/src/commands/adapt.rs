@@ -11,7 +11,9 @@ use crate::terminal::Terminal;
 
 pub fn run(args: &AdaptArgs, terminal: &Terminal) -> Result<()> {
     let place = device::place(&args.work.device)?;
-    let private = args.private.map(|count| ("private".to_string(), Value::Integer(count as i64)));
+    let private = args
+        .private
+        .map(|count| ("private".to_string(), Value::Integer(count as i64)));
     let more: Table = private.into_iter().collect();
     let request = AdaptRequest {
         images: &args.images.images,
@@ -25,7 +27,11 @@ pub fn run(args: &AdaptArgs, terminal: &Terminal) -> Result<()> {
     let folder = adapt(&request, &place, terminal)?;
     super::report::write(&folder, None)?;
     let rows = read_predictions(&folder.predictions())?;
-    let unknown: Vec<&str> = rows.iter().map(|row| row.label.as_str()).filter(|l| l.starts_with("unknown-")).collect();
+    let unknown: Vec<&str> = rows
+        .iter()
+        .map(|row| row.label.as_str())
+        .filter(|l| l.starts_with("unknown-"))
+        .collect();
     let mut classes = unknown.clone();
     classes.sort_unstable();
     classes.dedup();

@@ -5,8 +5,8 @@ use newfound::evaluate::evaluate;
 use newfound::events::{Event, Observer, Stage};
 use newfound::images::{Side, labelled};
 use newfound::network::Backbone;
-use newfound::request::{AdaptRequest, TrainRequest, adapt, train};
 use newfound::network::model::Foreign;
+use newfound::request::{AdaptRequest, TrainRequest, adapt, train};
 use newfound::{Error, Result, atomic, demo, device};
 
 use crate::args::DemoArgs;
@@ -16,11 +16,19 @@ use crate::terminal::Terminal;
 pub fn run(args: &DemoArgs, terminal: &Terminal) -> Result<()> {
     let DemoArgs { out, seed } = args;
     let place = device::place("cpu")?;
-    terminal.on(&Event::Began { stage: Stage::Drawing, total: 0 });
+    terminal.on(&Event::Began {
+        stage: Stage::Drawing,
+        total: 0,
+    });
     let folders = demo::write(out, *seed).map_err(|error| {
-        Error::failed(error.to_string(), "choose a folder you may write to with --out DIR")
+        Error::failed(
+            error.to_string(),
+            "choose a folder you may write to with --out DIR",
+        )
     })?;
-    terminal.on(&Event::Ended { stage: Stage::Drawing });
+    terminal.on(&Event::Ended {
+        stage: Stage::Drawing,
+    });
     let model = out.join("source.safetensors");
     let run = out.join("run");
     let request = TrainRequest {
@@ -33,12 +41,22 @@ pub fn run(args: &DemoArgs, terminal: &Terminal) -> Result<()> {
         crop: Some(demo::SIZE),
         out: &model,
         resume: false,
-        config: TrainConfig { seed: *seed, epochs: 12, learning_rate: 0.05, bottleneck: 64, ..TrainConfig::default() },
+        config: TrainConfig {
+            seed: *seed,
+            epochs: 15,
+            batch: 16,
+            learning_rate: 0.05,
+            bottleneck: 128,
+            label_smoothing: 0.1,
+            patience: 15,
+            ..TrainConfig::default()
+        },
     };
     train(&request, &place, terminal)?;
     // The demo owns its folder: a run of an earlier demo in it is replaced.
     if run.is_dir() {
-        std::fs::remove_dir_all(&run).map_err(|source| Error::io("remove the earlier demo's run", &run, source))?;
+        std::fs::remove_dir_all(&run)
+            .map_err(|source| Error::io("remove the earlier demo's run", &run, source))?;
     }
     let request = AdaptRequest {
         images: &folders.target,
@@ -47,7 +65,15 @@ pub fn run(args: &DemoArgs, terminal: &Terminal) -> Result<()> {
         foreign: Foreign::default(),
         out: &run,
         resume: false,
-        config: AdaptConfig { seed: *seed, ..AdaptConfig::default() },
+        // A small network that was never pretrained forgets quickly: gentler than the defaults, which are meant for
+        // networks pretrained on ImageNet.
+        config: AdaptConfig {
+            seed: *seed,
+            epochs: 8,
+            learning_rate: 0.003,
+            gamma_contrastive: 0.1,
+            ..AdaptConfig::default()
+        },
     };
     let folder = adapt(&request, &place, terminal)?;
     let labels = labelled(&folders.target, None, Side::Both, None)?;

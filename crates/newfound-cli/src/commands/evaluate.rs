@@ -14,7 +14,10 @@ pub fn run(args: &EvaluateArgs, terminal: &Terminal) -> Result<()> {
     let labels = labelled(&args.labels, args.split, Side::Both, None)?;
     let evaluation = evaluate(&folder, &labels)?;
     if evaluation.unlabelled > 0 {
-        terminal.say(&format!("{} images of the run have no label and are not scored", evaluation.unlabelled));
+        terminal.say(&format!(
+            "{} images of the run have no label and are not scored",
+            evaluation.unlabelled
+        ));
     }
     super::report::write(&folder, Some(&evaluation))?;
     if args.json {
@@ -52,9 +55,19 @@ pub fn table(evaluation: &Evaluation) -> String {
         ("adapted", &evaluation.adapted),
         ("adapted, neighbour-refined", &evaluation.refined),
     ];
-    let mut text = format!("{:<33}{:>7}{:>7}{:>7}{:>8}{:>7}\n", "", "OS*", "UNK", "HOS", "AUROC", "novel");
+    let mut text = format!(
+        "{:<33}{:>7}{:>7}{:>7}{:>8}{:>7}\n",
+        "", "OS*", "UNK", "HOS", "AUROC", "novel"
+    );
     for (name, scores) in ways {
-        let Scores { os_star, unk, hos, auroc, novel, .. } = scores;
+        let Scores {
+            os_star,
+            unk,
+            hos,
+            auroc,
+            novel,
+            ..
+        } = scores;
         text += &format!(
             "{name:<33}{:>7}{:>7}{:>7}{:>8}{:>7}\n",
             figure(*os_star),
@@ -83,7 +96,12 @@ fn details(scores: &Scores) -> String {
         "accuracy"
     );
     for class in &scores.per_class {
-        text += &format!("{:<33}{:>7}{:>10}\n", class.name, class.images, figure(class.accuracy));
+        text += &format!(
+            "{:<33}{:>7}{:>10}\n",
+            class.name,
+            class.images,
+            figure(class.accuracy)
+        );
     }
     text
 }

@@ -26,15 +26,25 @@ pub fn run(args: &InspectArgs, terminal: &Terminal) -> Result<()> {
 
 /// Weights are told by their name here: an image or a list never ends like this.
 fn is_weights(path: &Path) -> bool {
-    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    path.is_file() && ["safetensors", "pth", "pt", "bin", "ckpt", "tar"].contains(&ending.to_ascii_lowercase().as_str())
+    let ending = path
+        .extension()
+        .and_then(|ending| ending.to_str())
+        .unwrap_or_default();
+    path.is_file()
+        && ["safetensors", "pth", "pt", "bin", "ckpt", "tar"]
+            .contains(&ending.to_ascii_lowercase().as_str())
 }
 
 fn model(path: &Path) -> Result<String> {
     let file = newfound::weights::read(path)?;
-    let stated = newfound::network::model::stated_stride(&file).is_some() || file.metadata.contains_key("newfound");
+    let stated = newfound::network::model::stated_stride(&file).is_some()
+        || file.metadata.contains_key("newfound");
     let values: usize = file.tensors.values().map(|array| array.values.len()).sum();
-    let mut text = format!("weights     {} tensors, {values} values: {}\n", file.tensors.len(), path.display());
+    let mut text = format!(
+        "weights     {} tensors, {values} values: {}\n",
+        file.tensors.len(),
+        path.display()
+    );
     if !file.tensors.contains_key("fc.weight") && !file.metadata.contains_key("newfound") {
         let backbone = newfound::network::model::recognise(&file, path)?;
         text += &format!("body        {backbone}, without a classifier\n");
@@ -49,8 +59,17 @@ fn model(path: &Path) -> Result<String> {
 }
 
 fn describe(description: &Description) -> String {
-    let Description { architecture, classes, known, private, geometry, normalisation } = description;
-    let bottleneck = architecture.bottleneck.map_or("none".to_string(), |width| format!("{width} wide"));
+    let Description {
+        architecture,
+        classes,
+        known,
+        private,
+        geometry,
+        normalisation,
+    } = description;
+    let bottleneck = architecture
+        .bottleneck
+        .map_or("none".to_string(), |width| format!("{width} wide"));
     format!(
         "network     {}, stride {}, bottleneck {bottleneck}, {} features\nclasses     {known} known, {private} private: {}\nimages      resized to {r}×{r}, cropped to {c}×{c}, mean {:?}, deviation {:?}\n",
         architecture.backbone,
@@ -67,13 +86,21 @@ fn describe(description: &Description) -> String {
 fn shortened(names: &[String]) -> String {
     const SHOWN: usize = 40;
     let shown = names[..names.len().min(SHOWN)].join(", ");
-    if names.len() > SHOWN { format!("{shown}, … and {} more", names.len() - SHOWN) } else { shown }
+    if names.len() > SHOWN {
+        format!("{shown}, … and {} more", names.len() - SHOWN)
+    } else {
+        shown
+    }
 }
 
 fn run_folder(path: &Path) -> Result<String> {
     let folder = RunFolder::open(path)?;
     let manifest = Manifest::read(&folder.manifest())?;
-    let state = if folder.model().is_file() { "complete" } else { "unfinished: go on with adapt … --resume" };
+    let state = if folder.model().is_file() {
+        "complete"
+    } else {
+        "unfinished: go on with adapt … --resume"
+    };
     let mut text = format!(
         "run         {state}: {}\nmade by     newfound {} with Burn {}, seed {}, on {}\nmodel       {}\nimages      {} from {}, {} unreadable\n",
         path.display(),
@@ -95,7 +122,12 @@ fn run_folder(path: &Path) -> Result<String> {
 fn image_folder(path: &Path) -> Result<String> {
     let list = images::list(path, None)?;
     let survey = images::survey(&list, &|_, _| {});
-    let mut text = format!("images      {} readable, {} not: {}\n", survey.good.len(), survey.bad.len(), path.display());
+    let mut text = format!(
+        "images      {} readable, {} not: {}\n",
+        survey.good.len(),
+        survey.bad.len(),
+        path.display()
+    );
     let sides = |of: fn(&images::Surveyed) -> u32| {
         let all = survey.good.iter().map(of);
         (all.clone().min().unwrap_or(0), all.max().unwrap_or(0))
@@ -104,8 +136,18 @@ fn image_folder(path: &Path) -> Result<String> {
     text += &format!("sizes       {w0} to {w1} wide, {h0} to {h1} high\n");
     let mut folders: BTreeMap<String, usize> = BTreeMap::new();
     for image in &survey.good {
-        let folder = image.path.parent().map(|p| p.display().to_string()).unwrap_or_default();
-        *folders.entry(if folder.is_empty() { ".".into() } else { folder }).or_default() += 1;
+        let folder = image
+            .path
+            .parent()
+            .map(|p| p.display().to_string())
+            .unwrap_or_default();
+        *folders
+            .entry(if folder.is_empty() {
+                ".".into()
+            } else {
+                folder
+            })
+            .or_default() += 1;
     }
     for (folder, count) in folders {
         text += &format!("{count:>11} {folder}\n");

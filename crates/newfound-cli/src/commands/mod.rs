@@ -18,12 +18,19 @@ use toml::{Table, Value};
 use crate::args::{ForeignArgs, WorkArgs};
 
 /// defaults < preset < file < flags.
-fn configuration<C: Configuration>(work: &WorkArgs, preset: Option<&str>, more: Table) -> Result<C> {
+fn configuration<C: Configuration>(
+    work: &WorkArgs,
+    preset: Option<&str>,
+    more: Table,
+) -> Result<C> {
     let file = work.config.as_deref().map(read_table).transpose()?;
     let mut flags = Table::new();
     for pair in &work.set {
         let (key, value) = pair.split_once('=').ok_or_else(|| {
-            Error::request(format!("{pair:?} is not of the form KEY=VALUE"), "for example --set neighbours=5")
+            Error::request(
+                format!("{pair:?} is not of the form KEY=VALUE"),
+                "for example --set neighbours=5",
+            )
         })?;
         flags.insert(key.trim().to_string(), parse_value(value.trim()));
     }
@@ -52,10 +59,14 @@ fn parse_value(text: &str) -> Value {
 }
 
 fn read_table(path: &Path) -> Result<Table> {
-    let text = std::fs::read_to_string(path).map_err(|source| Error::io("read the configuration", path, source))?;
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| Error::io("read the configuration", path, source))?;
     text.parse().map_err(|error: toml::de::Error| {
         let message = format!("this is not TOML ({}): {}", error.message(), path.display());
-        Error::request(message, "write one `key = value` per line; docs/CONFIGURATION.md lists the keys")
+        Error::request(
+            message,
+            "write one `key = value` per line; docs/CONFIGURATION.md lists the keys",
+        )
     })
 }
 
@@ -63,14 +74,26 @@ fn read_table(path: &Path) -> Result<Table> {
 fn class_names(text: &str) -> Result<Vec<String>> {
     let path = Path::new(text);
     let names: Vec<String> = if path.is_file() {
-        let content =
-            std::fs::read_to_string(path).map_err(|source| Error::io("read the class list", path, source))?;
-        content.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_string).collect()
+        let content = std::fs::read_to_string(path)
+            .map_err(|source| Error::io("read the class list", path, source))?;
+        content
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+            .map(str::to_string)
+            .collect()
     } else if text.contains(',') {
-        text.split(',').map(|name| name.trim().to_string()).collect()
+        text.split(',')
+            .map(|name| name.trim().to_string())
+            .collect()
     } else {
-        let message = format!("there is no class list at {text}, and it is not a list of names with commas between");
-        return Err(Error::request(message, "give a file with one class name per line, or --classes cup,plate,bowl"));
+        let message = format!(
+            "there is no class list at {text}, and it is not a list of names with commas between"
+        );
+        return Err(Error::request(
+            message,
+            "give a file with one class name per line, or --classes cup,plate,bowl",
+        ));
     };
     Ok(names)
 }
@@ -78,6 +101,10 @@ fn class_names(text: &str) -> Result<Vec<String>> {
 impl ForeignArgs {
     fn to_foreign(&self) -> Result<Foreign> {
         let classes = self.classes.as_deref().map(class_names).transpose()?;
-        Ok(Foreign { classes, stride: self.stride, crop: self.size })
+        Ok(Foreign {
+            classes,
+            stride: self.stride,
+            crop: self.size,
+        })
     }
 }

@@ -20,9 +20,15 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<()> {
         let folder = RunFolder::open(&args.model)?;
         if !folder.model().is_file() {
             let message = format!("this run is not finished: {}", args.model.display());
-            return Err(Error::request(message, "finish it with newfound adapt … --resume"));
+            return Err(Error::request(
+                message,
+                "finish it with newfound adapt … --resume",
+            ));
         }
-        (Model::read(&folder.model(), &foreign)?, Some(Reference::read(&folder.bank())?))
+        (
+            Model::read(&folder.model(), &foreign)?,
+            Some(Reference::read(&folder.bank())?),
+        )
     } else {
         (Model::read(&args.model, &foreign)?, None)
     };
@@ -35,7 +41,10 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<()> {
     }
     let mut bad = 0;
     for chunk in list.paths.chunks(CHUNK) {
-        let chunk = ImageList { root: list.root.clone(), paths: chunk.to_vec() };
+        let chunk = ImageList {
+            root: list.root.clone(),
+            paths: chunk.to_vec(),
+        };
         let survey = images::survey(&chunk, &|_, _| {});
         bad += survey.bad.len();
         for image in &survey.bad {
@@ -43,30 +52,55 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<()> {
             terminal.say(&format!("left out, {}: {}", image.reason, path.display()));
         }
         let paths = survey.good.into_iter().map(|image| image.path).collect();
-        let good = ImageList { root: list.root.clone(), paths };
-        for_each_inferred(&network, &parameters, &good, description, &place.device, |range, outputs| {
-            let refined = reference.as_ref().map(|reference| {
-                let prototypes = network.prototypes(&parameters);
-                reference.refine(&outputs.features, None, prototypes, &place.device)
-            });
-            for (i, image) in range.enumerate() {
-                let of = |values: &[f32]| values[i * classes..][..classes].to_vec();
-                let probabilities = of(&outputs.probabilities.values);
-                let row = match &refined {
-                    None => row(good.name(image), &description.classes, description.known, &probabilities, None),
-                    Some(refined) => {
-                        let p = of(&refined.probabilities.values);
-                        let refined = Some((p.as_slice(), refined.u_nc[i], refined.u_cs[i]));
-                        row(good.name(image), &description.classes, description.known, &probabilities, refined)
-                    }
-                };
-                terminal.data(&line(&row, args.format));
-            }
-            Ok(())
-        })?;
+        let good = ImageList {
+            root: list.root.clone(),
+            paths,
+        };
+        for_each_inferred(
+            &network,
+            &parameters,
+            &good,
+            description,
+            &place.device,
+            |range, outputs| {
+                let refined = reference.as_ref().map(|reference| {
+                    let prototypes = network.prototypes(&parameters);
+                    reference.refine(&outputs.features, None, prototypes, &place.device)
+                });
+                for (i, image) in range.enumerate() {
+                    let of = |values: &[f32]| values[i * classes..][..classes].to_vec();
+                    let probabilities = of(&outputs.probabilities.values);
+                    let row = match &refined {
+                        None => row(
+                            good.name(image),
+                            &description.classes,
+                            description.known,
+                            &probabilities,
+                            None,
+                        ),
+                        Some(refined) => {
+                            let p = of(&refined.probabilities.values);
+                            let refined = Some((p.as_slice(), refined.u_nc[i], refined.u_cs[i]));
+                            row(
+                                good.name(image),
+                                &description.classes,
+                                description.known,
+                                &probabilities,
+                                refined,
+                            )
+                        }
+                    };
+                    terminal.data(&line(&row, args.format));
+                }
+                Ok(())
+            },
+        )?;
     }
     if bad == list.len() {
-        return Err(Error::failed(format!("none of the {bad} images could be read"), "their reasons are above"));
+        return Err(Error::failed(
+            format!("none of the {bad} images could be read"),
+            "their reasons are above",
+        ));
     }
     Ok(())
 }

@@ -13,7 +13,12 @@ pub fn run(args: &TrainArgs, terminal: &Terminal) -> Result<()> {
     let request = TrainRequest {
         images: &args.images.images,
         split: args.images.split,
-        classes: args.foreign.classes.as_deref().map(class_names).transpose()?,
+        classes: args
+            .foreign
+            .classes
+            .as_deref()
+            .map(class_names)
+            .transpose()?,
         backbone: args.backbone,
         stride: args.foreign.stride,
         weights: args.weights.as_deref(),
@@ -24,6 +29,9 @@ pub fn run(args: &TrainArgs, terminal: &Terminal) -> Result<()> {
     };
     let model = train(&request, &place, terminal)?;
     let classes = model.description.classes.len();
-    terminal.say(&format!("model       {classes} classes: {}", args.out.display()));
+    terminal.say(&format!(
+        "model       {classes} classes: {}",
+        args.out.display()
+    ));
     Ok(())
 }

@@ -1,5 +1,8 @@
 //! Small image sets and short runs for the program's tests.
 
+// Each test program uses its own part of this.
+#![allow(dead_code)]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -16,9 +19,17 @@ pub fn newfound() -> Command {
 
 /// Runs the program in a folder; panics with its messages if it fails.
 pub fn run_in(folder: &Path, arguments: &[&str]) -> Output {
-    let output = newfound().current_dir(folder).args(arguments).output().expect("the program starts");
+    let output = newfound()
+        .current_dir(folder)
+        .args(arguments)
+        .output()
+        .expect("the program starts");
     let messages = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "newfound {}:\n{messages}", arguments.join(" "));
+    assert!(
+        output.status.success(),
+        "newfound {}:\n{messages}",
+        arguments.join(" ")
+    );
     output
 }
 
@@ -49,7 +60,11 @@ fn picture(class: usize, index: usize, shift: bool) -> Vec<u8> {
             let noise = hash(seed ^ (x * 131 + y)) % if shift { 60 } else { 20 };
             for c in tint {
                 let base = if inked { 200 - c } else { 30 + c };
-                let value = if shift { base * 3 / 5 + noise } else { base + noise };
+                let value = if shift {
+                    base * 3 / 5 + noise
+                } else {
+                    base + noise
+                };
                 pixels.push(value.min(255) as u8);
             }
         }
@@ -86,7 +101,11 @@ pub fn draw(folder: &Path, classes: std::ops::Range<usize>, per_class: usize, sh
         let folder = folder.join(format!("class-{class}"));
         fs::create_dir_all(&folder).unwrap();
         for index in 0..per_class {
-            fs::write(folder.join(format!("{index:03}.bmp")), bmp(&picture(class, index, shift))).unwrap();
+            fs::write(
+                folder.join(format!("{index:03}.bmp")),
+                bmp(&picture(class, index, shift)),
+            )
+            .unwrap();
         }
     }
 }
@@ -96,23 +115,61 @@ pub fn workplace() -> tempfile::TempDir {
     let place = tempfile::tempdir().unwrap();
     draw(&place.path().join("source"), 0..3, 24, false);
     draw(&place.path().join("target"), 0..5, 12, true);
-    run_in(place.path(), &[
-        "train", "source", "--out", "source.safetensors", "--backbone", "small", "--size", "16", "--epochs", "2",
-        "--batch", "16", "--set", "bottleneck=16", "--learning-rate", "0.05",
-    ]);
+    run_in(
+        place.path(),
+        &[
+            "train",
+            "source",
+            "--out",
+            "source.safetensors",
+            "--backbone",
+            "small",
+            "--size",
+            "16",
+            "--epochs",
+            "2",
+            "--batch",
+            "16",
+            "--set",
+            "bottleneck=16",
+            "--learning-rate",
+            "0.05",
+        ],
+    );
     place
 }
 
 /// The arguments of a short adaptation into `out`.
 pub fn adaptation(out: &str) -> Vec<&str> {
     vec![
-        "adapt", "target", "--model", "source.safetensors", "--out", out, "--epochs", "3", "--batch", "16", "--seed", "7",
+        "adapt",
+        "target",
+        "--model",
+        "source.safetensors",
+        "--out",
+        out,
+        "--epochs",
+        "3",
+        "--batch",
+        "16",
+        "--seed",
+        "7",
     ]
 }
 
 /// What a run is judged by, byte by byte.
 pub fn results(run: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    ["model.safetensors", "predictions.csv", "probabilities.safetensors", "bank.safetensors"]
-        .map(|name| (PathBuf::from(name), fs::read(run.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))))
-        .to_vec()
+    [
+        "model.safetensors",
+        "predictions.csv",
+        "probabilities.safetensors",
+        "bank.safetensors",
+    ]
+    .map(|name| {
+        (
+            PathBuf::from(name),
+            fs::read(run.join(name)).unwrap_or_else(|e| panic!("{name}: {e}")),
+        )
+    })
+    .to_vec()
 }

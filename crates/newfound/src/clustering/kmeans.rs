@@ -4,6 +4,7 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
 use crate::geometry::normalise_rows;
+use crate::indicator::indicator;
 use crate::network::download;
 use crate::random::Stream;
 
@@ -57,7 +58,11 @@ pub struct Clusters {
 /// If there are fewer images than clusters: check before.
 pub fn k_means(features: Tensor<2>, options: &KMeansOptions, seed: u64) -> Clusters {
     let [count, _] = features.dims();
-    assert!(count >= options.clusters, "{count} images for {} clusters", options.clusters);
+    assert!(
+        count >= options.clusters,
+        "{count} images for {} clusters",
+        options.clusters
+    );
     let features = match options.geometry {
         KMeans::Spherical => normalise_rows(features),
         KMeans::Euclidean => features,
@@ -65,9 +70,19 @@ pub fn k_means(features: Tensor<2>, options: &KMeansOptions, seed: u64) -> Clust
     (0..options.restarts.max(1))
         .map(|restart| {
             let mut draws = Stream::new(seed, "k-means", &[restart as u64]);
-            lloyd(&features, plus_plus(&features, options.clusters, &mut draws), options)
+            lloyd(
+                &features,
+                plus_plus(&features, options.clusters, &mut draws),
+                options,
+            )
         })
-        .reduce(|best, next| if next.inertia < best.inertia { next } else { best })
+        .reduce(|best, next| {
+            if next.inertia < best.inertia {
+                next
+            } else {
+                best
+            }
+        })
         .expect("at least one restart")
 }
 
@@ -92,7 +107,11 @@ pub fn assign(features: &Tensor<2>, centroids: &Tensor<2>) -> (Vec<usize>, Vec<f
         // Rounding may leave a coinciding pair slightly below 0.
         (best, (f64::from(least) + f64::from(square)).max(0.0))
     };
-    partial.chunks_exact(clusters).zip(squares).map(nearest).unzip()
+    partial
+        .chunks_exact(clusters)
+        .zip(squares)
+        .map(nearest)
+        .unzip()
 }
 
 fn row_squares(features: &Tensor<2>) -> Vec<f32> {
@@ -112,7 +131,11 @@ fn plus_plus(features: &Tensor<2>, clusters: usize, draws: &mut Stream) -> Tenso
             .map(|_| proportional(&nearest, draws.unit()))
             .collect();
         let (mut best, mut best_total, mut best_nearest) = (candidates[0], f64::INFINITY, vec![]);
-        for (&candidate, distance) in candidates.iter().zip(distances(features, &squares, &candidates)) {
+        for (&candidate, distance) in
+            candidates
+                .iter()
+                .zip(distances(features, &squares, &candidates))
+        {
             let mut with = nearest.clone();
             shrink(&mut with, &distance);
             let total: f64 = with.iter().sum();
@@ -123,7 +146,9 @@ fn plus_plus(features: &Tensor<2>, clusters: usize, draws: &mut Stream) -> Tenso
         chosen.push(best);
         nearest = best_nearest;
     }
-    features.clone().select(0, rows(&chosen, &features.device()))
+    features
+        .clone()
+        .select(0, rows(&chosen, &features.device()))
 }
 
 /// Squared distances of all images to each of some images.
@@ -133,13 +158,24 @@ fn distances(features: &Tensor<2>, squares: &[f32], images: &[usize]) -> Vec<Vec
     let of_image = |(row, &image): (&[f32], &usize)| -> Vec<f64> {
         let own = f64::from(squares[image]);
         let distance = |(&x, &square): (&f32, &f32)| own + f64::from(square) - 2.0 * f64::from(x);
-        row.iter().zip(squares).map(distance).map(|d| d.max(0.0)).collect()
+        row.iter()
+            .zip(squares)
+            .map(distance)
+            .map(|d| d.max(0.0))
+            .collect()
     };
-    cross.chunks_exact(squares.len()).zip(images).map(of_image).collect()
+    cross
+        .chunks_exact(squares.len())
+        .zip(images)
+        .map(of_image)
+        .collect()
 }
 
 fn shrink(nearest: &mut [f64], distances: &[f64]) {
-    nearest.iter_mut().zip(distances).for_each(|(least, &d)| *least = least.min(d));
+    nearest
+        .iter_mut()
+        .zip(distances)
+        .for_each(|(least, &d)| *least = least.min(d));
 }
 
 /// The position at which a draw from [0, 1) falls when positions are as long as their weights.
@@ -168,7 +204,11 @@ fn lloyd(features: &Tensor<2>, mut centroids: Tensor<2>, options: &KMeansOptions
         previous = labels;
     }
     let (labels, distances) = assign(features, &centroids);
-    Clusters { centroids, labels, inertia: distances.iter().sum() }
+    Clusters {
+        centroids,
+        labels,
+        inertia: distances.iter().sum(),
+    }
 }
 
 /// Gives each empty cluster the image farthest from its centroid, out of a cluster that can spare one.
@@ -190,7 +230,7 @@ fn fill_empty(labels: &mut [usize], mut distances: Vec<f64>, clusters: usize) {
 
 /// The mean of each cluster's features: one product of the membership matrix with the features.
 fn means(features: &Tensor<2>, labels: &[usize], options: &KMeansOptions) -> Tensor<2> {
-    let membership = rows(labels, &features.device()).one_hot::<2>(options.clusters).float(); // [N, K]
+    let membership = indicator(rows(labels, &features.device()), options.clusters).float(); // [N, K]
     let sizes = membership.clone().sum_dim(0).transpose(); // [K, 1]
     let means = membership.transpose().matmul(features.clone()) / sizes;
     match options.geometry {

@@ -58,12 +58,27 @@ pub fn match_prototypes(
         Matching::Greedy => assignment::greedy(similarities, classes, clusters),
     }?;
     let pair = |(row, centroid): (&[f64], usize)| {
-        let others = row.iter().enumerate().filter(|&(other, _)| other != centroid);
+        let others = row
+            .iter()
+            .enumerate()
+            .filter(|&(other, _)| other != centroid);
         let runner_up = others.map(|(_, &s)| s).fold(f64::NEG_INFINITY, f64::max);
         let similarity = row[centroid];
         // With a single centroid there is no other to compare with: cosines span 2.
-        let margin = if runner_up.is_finite() { similarity - runner_up } else { 2.0 };
-        Match { centroid, similarity, margin }
+        let margin = if runner_up.is_finite() {
+            similarity - runner_up
+        } else {
+            2.0
+        };
+        Match {
+            centroid,
+            similarity,
+            margin,
+        }
     };
-    Ok(similarities.chunks_exact(clusters).zip(centroids).map(pair).collect())
+    Ok(similarities
+        .chunks_exact(clusters)
+        .zip(centroids)
+        .map(pair)
+        .collect())
 }

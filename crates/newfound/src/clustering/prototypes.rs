@@ -67,8 +67,19 @@ pub fn extend(source: &Head, centroids: &Array, shared: SharedPrototypes) -> Hea
         rows.extend(direction.iter().map(|x| (x * length) as f32));
     }
     let private = outputs - known;
-    let bias = source.bias.iter().copied().chain(vec![mean_bias as f32; private]).collect();
-    Head { prototypes: Array { shape: vec![outputs, features], values: rows }, bias }
+    let bias = source
+        .bias
+        .iter()
+        .copied()
+        .chain(vec![mean_bias as f32; private])
+        .collect();
+    Head {
+        prototypes: Array {
+            shape: vec![outputs, features],
+            values: rows,
+        },
+        bias,
+    }
 }
 
 fn mean(values: impl Iterator<Item = f64>, count: usize) -> f64 {
@@ -81,5 +92,9 @@ fn unit(row: &[f32]) -> Vec<f64> {
 
 fn unit_f64(row: Vec<f64>) -> Vec<f64> {
     let length = row.iter().map(|x| x * x).sum::<f64>().sqrt();
-    if length == 0.0 { row } else { row.into_iter().map(|x| x / length).collect() }
+    if length == 0.0 {
+        row
+    } else {
+        row.into_iter().map(|x| x / length).collect()
+    }
 }

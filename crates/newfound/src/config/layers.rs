@@ -33,9 +33,15 @@ pub struct Problems(pub Vec<Problem>);
 
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plural = if self.0.len() == 1 { "problem" } else { "problems" };
+        let plural = if self.0.len() == 1 {
+            "problem"
+        } else {
+            "problems"
+        };
         write!(f, "{} {plural} in the configuration:", self.0.len())?;
-        self.0.iter().try_for_each(|Problem { key, message }| write!(f, "\n  {key}: {message}"))
+        self.0
+            .iter()
+            .try_for_each(|Problem { key, message }| write!(f, "\n  {key}: {message}"))
     }
 }
 
@@ -54,7 +60,10 @@ pub fn resolve<C: Configuration>(
     let layers = match preset {
         Some(Err(name)) => {
             let message = format!("no preset is called {name:?}: {}", one_of(C::presets()));
-            problems.push(Problem { key: "preset".into(), message });
+            problems.push(Problem {
+                key: "preset".into(),
+                message,
+            });
             vec![file, Some(flags)]
         }
         Some(Ok(table)) => vec![Some(table), file, Some(flags)],
@@ -74,10 +83,16 @@ pub fn resolve<C: Configuration>(
         }
     }
     // Every value fits its own type, so the whole does; the ranges are looked at even if other keys are wrong.
-    let config: C = Value::Table(merged).try_into().expect("each key was tried on its own");
+    let config: C = Value::Table(merged)
+        .try_into()
+        .expect("each key was tried on its own");
     let mut check = Check { problems };
     config.check(&mut check);
-    if check.problems.is_empty() { Ok(config) } else { Err(Problems(check.problems)) }
+    if check.problems.is_empty() {
+        Ok(config)
+    } else {
+        Err(Problems(check.problems))
+    }
 }
 
 /// Whether one value is of the key's type: tried in an otherwise default configuration.
@@ -102,7 +117,10 @@ fn to_table<C: Serialize>(config: &C) -> Table {
 
 /// A table from pairs.
 pub(super) fn table(pairs: &[(&str, Value)]) -> Table {
-    pairs.iter().map(|(key, value)| (key.to_string(), value.clone())).collect()
+    pairs
+        .iter()
+        .map(|(key, value)| (key.to_string(), value.clone()))
+        .collect()
 }
 
 fn one_of(names: &[&str]) -> String {
@@ -147,13 +165,20 @@ pub struct Check {
 impl Check {
     fn require(&mut self, holds: bool, key: &str, message: String) {
         if !holds {
-            self.problems.push(Problem { key: key.into(), message });
+            self.problems.push(Problem {
+                key: key.into(),
+                message,
+            });
         }
     }
 
     /// An integer has a smallest value.
     pub fn at_least(&mut self, key: &str, value: usize, least: usize) {
-        self.require(value >= least, key, format!("is {value}, must be at least {least}"));
+        self.require(
+            value >= least,
+            key,
+            format!("is {value}, must be at least {least}"),
+        );
     }
 
     /// A number must be above 0.
@@ -165,12 +190,20 @@ impl Check {
     /// A number must lie in [low, high].
     pub fn within(&mut self, key: &str, value: f64, low: f64, high: f64) {
         let holds = (low..=high).contains(&value);
-        self.require(holds, key, format!("is {value}, must lie between {low} and {high}"));
+        self.require(
+            holds,
+            key,
+            format!("is {value}, must lie between {low} and {high}"),
+        );
     }
 
     /// A number must lie in [0, limit).
     pub fn below(&mut self, key: &str, value: f64, limit: f64) {
         let holds = (0.0..limit).contains(&value);
-        self.require(holds, key, format!("is {value}, must be at least 0 and below {limit}"));
+        self.require(
+            holds,
+            key,
+            format!("is {value}, must be at least 0 and below {limit}"),
+        );
     }
 }

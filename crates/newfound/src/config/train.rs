@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::Configuration;
-use super::layers::Check;
 use super::Trained;
+use super::layers::Check;
 
 /// All choices of `newfound train`. Section 2 of the method: plain cross-entropy, nothing ad hoc for open sets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

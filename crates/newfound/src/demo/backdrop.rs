@@ -37,7 +37,12 @@ pub struct Backdrop {
 impl Backdrop {
     /// A backdrop such as this place has.
     pub fn draw(place: &Place, stream: &mut Stream) -> Self {
-        let surfaces = [Surface::Wood, Surface::Tiles, Surface::Blotches, Surface::Weave];
+        let surfaces = [
+            Surface::Wood,
+            Surface::Tiles,
+            Surface::Blotches,
+            Surface::Weave,
+        ];
         let surface = surfaces[stream.below(surfaces.len() as u64) as usize];
         let hue = stream.unit();
         let saturation = place.backdrop_saturation.draw(stream);
@@ -54,7 +59,15 @@ impl Backdrop {
             Surface::Weave => stream.between(3.0, 5.0),
         };
         let (sin, cos) = stream.between(0.0, std::f64::consts::PI).sin_cos();
-        Self { surface, colour, pattern, slope, pitch, turn: (cos, sin), noise: Noise::draw(stream) }
+        Self {
+            surface,
+            colour,
+            pattern,
+            slope,
+            pitch,
+            turn: (cos, sin),
+            noise: Noise::draw(stream),
+        }
     }
 
     /// The colour without the pattern.
@@ -72,7 +85,10 @@ impl Backdrop {
     /// The pattern at a place, −1 … 1.
     fn height(&self, (x, y): Point) -> f64 {
         let (cos, sin) = self.turn;
-        let (u, v) = (self.pitch * (cos * x + sin * y), self.pitch * (cos * y - sin * x));
+        let (u, v) = (
+            self.pitch * (cos * x + sin * y),
+            self.pitch * (cos * y - sin * x),
+        );
         match self.surface {
             Surface::Wood => {
                 let bend = 0.9 * self.noise.at((0.6 * u, 0.3 * v));
@@ -81,11 +97,15 @@ impl Backdrop {
             }
             Surface::Tiles => {
                 let joint = |t: f64| (t - t.round()).abs() < 0.06;
-                if joint(u) || joint(v) { -1.0 } else { 0.6 * self.noise.cell(u.floor(), v.floor()) }
+                if joint(u) || joint(v) {
+                    -1.0
+                } else {
+                    0.6 * self.noise.cell(u.floor(), v.floor())
+                }
             }
-            Surface::Blotches => {
-                (1.1 * self.noise.at((u, v)) + 0.6 * self.noise.at((2.3 * u, 2.3 * v))).clamp(-1.0, 1.0)
-            }
+            Surface::Blotches => (1.1 * self.noise.at((u, v))
+                + 0.6 * self.noise.at((2.3 * u, 2.3 * v)))
+            .clamp(-1.0, 1.0),
             Surface::Weave => {
                 let thread = |t: f64| (std::f64::consts::PI * t).sin();
                 0.7 * thread(u) * thread(v) + 0.3 * self.noise.at((u, v))
@@ -103,7 +123,11 @@ impl Noise {
     const SIDE: usize = 16;
 
     fn draw(stream: &mut Stream) -> Self {
-        Self((0..Self::SIDE * Self::SIDE).map(|_| stream.between(-1.0, 1.0)).collect())
+        Self(
+            (0..Self::SIDE * Self::SIDE)
+                .map(|_| stream.between(-1.0, 1.0))
+                .collect(),
+        )
     }
 
     /// The value at whole coordinates.
@@ -119,5 +143,42 @@ impl Noise {
         let (s, t) = (ease(x - left), ease(y - top));
         let row = |y: f64| self.cell(left, y) * (1.0 - s) + self.cell(left + 1.0, y) * s;
         row(top) * (1.0 - t) + row(top + 1.0) * t
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::demo::scene::Domain;
+
+    #[test]
+    fn noise_stays_in_its_range_and_is_continuous() {
+        let noise = Noise::draw(&mut Stream::new(0, "noise", &[]));
+        for step in -3000..3000 {
+            let x = f64::from(step) * 0.01;
+            let (here, next) = (noise.at((x, 0.37 * x)), noise.at((x + 1e-6, 0.37 * x)));
+            assert!(
+                here.abs() <= 1.0 && (here - next).abs() < 1e-4,
+                "{x} {here} {next}"
+            );
+        }
+        // At whole coordinates the blend is the value itself, and it repeats.
+        assert_eq!(noise.at((3.0, -2.0)), noise.cell(3.0, 14.0));
+    }
+
+    #[test]
+    fn patterns_stay_in_their_range() {
+        let mut stream = Stream::new(0, "backdrop", &[]);
+        for _ in 0..40 {
+            let backdrop = Backdrop::draw(&Place::of(Domain::Target), &mut stream);
+            for i in 0..400 {
+                let point = (
+                    f64::from(i % 20) / 10.0 - 1.0,
+                    f64::from(i / 20) / 10.0 - 1.0,
+                );
+                let height = backdrop.height(point);
+                assert!(height.abs() <= 1.0, "{:?} {height}", backdrop.surface);
+            }
+        }
     }
 }

@@ -25,8 +25,7 @@ impl Camera {
     pub fn draw(place: &Place, stream: &mut Stream) -> Self {
         let exposure = place.exposure.draw(stream);
         // Warm light has more red and less blue, cold light the other way round.
-        let side = if stream.bernoulli(0.5) { 1.0 } else { -1.0 };
-        let cast = side * place.cast.draw(stream);
+        let cast = place.cast.draw(stream);
         Self {
             gain: [exposure * (1.0 + cast), exposure, exposure * (1.0 - cast)],
             vignette: place.vignette.draw(stream),
@@ -75,8 +74,99 @@ fn blurred(picture: &[Colour], size: usize, kernel: &[f64]) -> Vec<Colour> {
             // Beyond the edge the last pixel goes on.
             let from = (column as isize + offset).clamp(0, size as isize - 1) as usize;
             let weight = kernel[offset.unsigned_abs()] as f32;
-            (0..3).for_each(|channel| colour[channel] += weight * picture[row * size + from][channel]);
+            (0..3).for_each(|channel| {
+                colour[channel] += weight * picture[row * size + from][channel]
+            });
         }
     }
     turned
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: Camera = Camera {
+        gain: [1.0; 3],
+        vignette: 0.0,
+        blur: 0.0,
+        contrast: 1.0,
+        noise: 0.0,
+    };
+
+    fn stripes(size: usize) -> Vec<Colour> {
+        (0..size * size)
+            .map(|i| {
+                if i % size % 2 == 0 {
+                    [1.0, 0.5, 0.0]
+                } else {
+                    [0.0; 3]
+                }
+            })
+            .collect()
+    }
+
+    fn photograph(camera: &Camera) -> RgbImage {
+        camera.photograph(&stripes(6), 6, &mut Stream::new(0, "camera", &[]))
+    }
+
+    #[test]
+    fn a_perfect_camera_shows_what_is_there() {
+        let image = photograph(&PLAIN);
+        assert_eq!(image.get_pixel(2, 5).0, [255, 128, 0]);
+        assert_eq!(image.get_pixel(3, 1).0, [0, 0, 0]);
+    }
+
+    #[test]
+    fn the_kernel_sums_to_one() {
+        for sigma in [0.0, 0.2, 1.0, 2.5] {
+            let kernel = kernel(sigma);
+            let total = kernel[0] + 2.0 * kernel[1..].iter().sum::<f64>();
+            assert!((total - 1.0).abs() < 1e-12, "{sigma} {total}");
+        }
+    }
+
+    #[test]
+    fn blur_evens_out_and_keeps_a_plain_picture() {
+        let soft = photograph(&Camera { blur: 1.5, ..PLAIN });
+        assert!(
+            soft.get_pixel(3, 3).0[0].abs_diff(128) < 12,
+            "{:?}",
+            soft.get_pixel(3, 3)
+        );
+        let plain = vec![[0.4; 3]; 36];
+        let twice = blurred(&blurred(&plain, 6, &kernel(1.5)), 6, &kernel(1.5));
+        assert!(
+            twice
+                .iter()
+                .flatten()
+                .all(|value| (value - 0.4).abs() < 1e-6)
+        );
+    }
+
+    #[test]
+    fn each_setting_does_its_own_thing() {
+        let dim = photograph(&Camera {
+            gain: [0.5, 1.0, 1.0],
+            ..PLAIN
+        });
+        assert_eq!(dim.get_pixel(2, 2).0, [128, 128, 0]);
+        let hazy = photograph(&Camera {
+            contrast: 0.0,
+            ..PLAIN
+        });
+        assert!(hazy.pixels().all(|pixel| pixel.0 == [102; 3]));
+        let lens = photograph(&Camera {
+            vignette: 0.5,
+            ..PLAIN
+        });
+        assert!(lens.get_pixel(0, 0).0[0] < lens.get_pixel(2, 2).0[0]);
+        assert_ne!(
+            photograph(&Camera {
+                noise: 0.1,
+                ..PLAIN
+            }),
+            photograph(&PLAIN)
+        );
+    }
 }

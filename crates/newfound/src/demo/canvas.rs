@@ -23,7 +23,10 @@ impl Canvas {
     pub fn new(size: usize, paint: impl Fn(Point) -> Colour) -> Self {
         let fine = size * FINE;
         let at = |i: usize| paint((position(i % fine, fine), position(i / fine, fine)));
-        Self { size, samples: (0..fine * fine).map(at).collect() }
+        Self {
+            size,
+            samples: (0..fine * fine).map(at).collect(),
+        }
     }
 
     /// Paints the inside of the contours: where their winding number is not zero. `paint` is told the
@@ -34,7 +37,9 @@ impl Canvas {
         for row in 0..fine {
             let y = position(row, fine);
             crossings.clear();
-            contours.iter().for_each(|contour| cross(contour, y, &mut crossings));
+            contours
+                .iter()
+                .for_each(|contour| cross(contour, y, &mut crossings));
             crossings.sort_by(|a, b| a.0.total_cmp(&b.0));
             let mut winding = 0;
             for i in 1..crossings.len() {
@@ -42,7 +47,8 @@ impl Canvas {
                 if winding == 0 {
                     continue;
                 }
-                for column in first_after(crossings[i - 1].0, fine)..first_after(crossings[i].0, fine)
+                for column in
+                    first_after(crossings[i - 1].0, fine)..first_after(crossings[i].0, fine)
                 {
                     let sample = &mut self.samples[row * fine + column];
                     *sample = paint((position(column, fine), y), *sample);
@@ -87,5 +93,55 @@ fn cross(contour: &[Point], y: f64, crossings: &mut Vec<(f64, i32)>) {
             let x = x0 + (x1 - x0) * (y - y0) / (y1 - y0);
             crossings.push((x, if y1 > y0 { 1 } else { -1 }));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::demo::outline::Outline;
+
+    /// The share of the canvas inside the outline, by painting it white on black.
+    fn covered(outline: &Outline) -> f32 {
+        let mut canvas = Canvas::new(24, |_| [0.0; 3]);
+        canvas.fill(&outline.moved(|point| point), |_, _| [1.0; 3]);
+        canvas.pixels().iter().map(|pixel| pixel[0]).sum::<f32>() / (24 * 24) as f32
+    }
+
+    #[test]
+    fn a_fill_covers_the_area_of_its_outline() {
+        let disc = covered(&Outline::disc((0.1, 0.0), 0.5));
+        assert!(
+            (disc - std::f32::consts::PI * 0.25 / 4.0).abs() < 0.005,
+            "{disc}"
+        );
+        assert_eq!(covered(&Outline::block((-2.0, -2.0), (0.0, 2.0))), 0.5);
+        assert_eq!(covered(&Outline::disc((5.0, 0.0), 1.0)), 0.0);
+    }
+
+    #[test]
+    fn overlapping_contours_add_up_and_holes_stay_open() {
+        let block = || Outline::block((-0.5, -0.5), (0.5, 0.5));
+        assert_eq!(covered(&block().and(block())), covered(&block()));
+        assert_eq!(covered(&block().cut(block())), 0.0);
+    }
+
+    #[test]
+    fn a_pixel_is_the_mean_of_its_samples() {
+        let mut canvas = Canvas::new(2, |_| [0.0; 3]);
+        // The left half of the left pixels.
+        canvas.fill(
+            &Outline::block((-1.0, -1.0), (-0.5, 1.0)).moved(|p| p),
+            |_, _| [1.0; 3],
+        );
+        assert_eq!(canvas.pixels(), [[0.5; 3], [0.0; 3], [0.5; 3], [0.0; 3]]);
+    }
+
+    #[test]
+    fn paint_is_told_where_it_is_and_what_is_there() {
+        let mut canvas = Canvas::new(2, |_| [0.25; 3]);
+        let all = Outline::block((-1.0, -1.0), (1.0, 1.0)).moved(|point| point);
+        canvas.fill(&all, |(x, _), under| if x > 0.0 { under } else { [1.0; 3] });
+        assert_eq!(canvas.pixels(), [[1.0; 3], [0.25; 3], [1.0; 3], [0.25; 3]]);
     }
 }

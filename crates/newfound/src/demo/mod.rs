@@ -35,7 +35,7 @@ use std::path::{Path, PathBuf};
 pub const SIZE: u32 = 48;
 
 /// Images of each class in the source domain.
-pub const SOURCE_PER_CLASS: usize = 100;
+pub const SOURCE_PER_CLASS: usize = 150;
 
 /// Images of each class in the target domain.
 pub const TARGET_PER_CLASS: usize = 50;
@@ -76,14 +76,30 @@ pub struct Folders {
 ///
 /// A file appears whole or not at all. Files that are there already are replaced.
 pub fn write(dir: &Path, seed: u64) -> Result<Folders, Error> {
-    let folders = Folders { source: dir.join("source"), target: dir.join("target") };
+    write_some(dir, seed, SOURCE_PER_CLASS, TARGET_PER_CLASS)
+}
+
+/// Writes the first images of each class.
+fn write_some(
+    dir: &Path,
+    seed: u64,
+    source_per_class: usize,
+    target_per_class: usize,
+) -> Result<Folders, Error> {
+    let folders = Folders {
+        source: dir.join("source"),
+        target: dir.join("target"),
+    };
     let source = Class::KNOWN.map(|class| (Domain::Source, class));
-    let target = Class::KNOWN.into_iter().chain(Class::PRIVATE).map(|class| (Domain::Target, class));
+    let target = Class::KNOWN
+        .into_iter()
+        .chain(Class::PRIVATE)
+        .map(|class| (Domain::Target, class));
     let mut images = Vec::new();
     for (domain, class) in source.into_iter().chain(target) {
         let (root, count) = match domain {
-            Domain::Source => (&folders.source, SOURCE_PER_CLASS),
-            Domain::Target => (&folders.target, TARGET_PER_CLASS),
+            Domain::Source => (&folders.source, source_per_class),
+            Domain::Target => (&folders.target, target_per_class),
         };
         let folder = root.join(class.name());
         fs::create_dir_all(&folder).map_err(|error| Error::Write(error, folder.clone()))?;
@@ -92,14 +108,16 @@ pub fn write(dir: &Path, seed: u64) -> Result<Folders, Error> {
             (domain, class, index as u64, path)
         }));
     }
-    images.into_par_iter().try_for_each(|(domain, class, index, path)| {
-        let name = match domain {
-            Domain::Source => "demo source",
-            Domain::Target => "demo target",
-        };
-        let mut stream = Stream::new(seed, name, &[class as u64, index]);
-        write_png(&render(class, domain, &mut stream), &path)
-    })?;
+    images
+        .into_par_iter()
+        .try_for_each(|(domain, class, index, path)| {
+            let name = match domain {
+                Domain::Source => "demo source",
+                Domain::Target => "demo target",
+            };
+            let mut stream = Stream::new(seed, name, &[class as u64, index]);
+            write_png(&render(class, domain, &mut stream), &path)
+        })?;
     Ok(folders)
 }
 
@@ -118,4 +136,107 @@ fn write_png(image: &RgbImage, path: &Path) -> Result<(), Error> {
         fs::rename(&beside, path)
     };
     put().map_err(|error| Error::Write(error, path.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every file below a folder, by its path within it, in order.
+    fn files(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+        let mut found = Vec::new();
+        let mut folders = vec![root.to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    let bytes = fs::read(&path).unwrap();
+                    found.push((path.strip_prefix(root).unwrap().to_owned(), bytes));
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    fn written(seed: u64, threads: usize) -> Vec<(PathBuf, Vec<u8>)> {
+        let dir = tempfile::tempdir().unwrap();
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
+        pool.install(|| write_some(dir.path(), seed, 3, 2)).unwrap();
+        files(dir.path())
+    }
+
+    #[test]
+    fn the_set_has_the_known_classes_twice_and_the_private_ones_once() {
+        let mut expected = Vec::new();
+        for class in KNOWN {
+            expected.extend((1..=3).map(|i| PathBuf::from(format!("source/{class}/{i:04}.png"))));
+        }
+        for class in KNOWN.iter().chain(&PRIVATE) {
+            expected.extend((1..=2).map(|i| PathBuf::from(format!("target/{class}/{i:04}.png"))));
+        }
+        expected.sort();
+        // No temporary file is left either.
+        assert_eq!(
+            written(0, 2)
+                .into_iter()
+                .map(|(path, _)| path)
+                .collect::<Vec<_>>(),
+            expected
+        );
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
+        assert_eq!(written(3, 1), written(3, 4));
+    }
+
+    #[test]
+    fn every_image_differs_from_every_other_and_from_the_next_seeds() {
+        let mut bytes: Vec<_> = written(3, 2)
+            .into_iter()
+            .chain(written(4, 2))
+            .map(|f| f.1)
+            .collect();
+        let count = bytes.len();
+        bytes.sort();
+        bytes.dedup();
+        assert_eq!(bytes.len(), count);
+    }
+
+    #[test]
+    fn every_file_decodes_to_an_image_of_the_size() {
+        for (path, bytes) in written(5, 2) {
+            let image = image::load_from_memory(&bytes).unwrap().to_rgb8();
+            assert_eq!(image.dimensions(), (SIZE, SIZE), "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn a_file_replaces_what_an_earlier_run_left() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("source/anchor");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("0001.png"), "old").unwrap();
+        fs::write(folder.join("0001.partial"), "half").unwrap();
+        write_some(dir.path(), 3, 3, 2).unwrap();
+        assert_eq!(files(dir.path()), written(3, 2));
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("source"), "not a folder").unwrap();
+        let error = write_some(dir.path(), 0, 1, 1).unwrap_err();
+        let path = dir.path().join("source").join("anchor");
+        assert_eq!(
+            error.to_string(),
+            format!("cannot write the demo image: {}", path.display())
+        );
+    }
 }

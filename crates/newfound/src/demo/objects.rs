@@ -27,8 +27,14 @@ pub enum Class {
 
 impl Class {
     /// The classes of the source domain.
-    pub const KNOWN: [Self; 6] =
-        [Self::Anchor, Self::Car, Self::Fish, Self::Guitar, Self::House, Self::Key];
+    pub const KNOWN: [Self; 6] = [
+        Self::Anchor,
+        Self::Car,
+        Self::Fish,
+        Self::Guitar,
+        Self::House,
+        Self::Key,
+    ];
 
     /// The classes that only the target domain has.
     pub const PRIVATE: [Self; 4] = [Self::Leaf, Self::Mug, Self::Scissors, Self::Umbrella];
@@ -90,8 +96,16 @@ fn anchor(s: &mut Stream) -> Vec<Part> {
         Part::new(Metal, Flat, hoop),
         Part::new(Body, Level, Outline::stroke(&arms, width)),
         Part::new(Body, Flat, head(tips[0], -1.0).and(head(tips[1], 1.0))),
-        Part::new(Body, Upright, Outline::stroke(&[(0.0, -0.6), (0.0, 0.84)], width)),
-        Part::new(Accent, Level, Outline::stroke(&[(-stock, stock_y), (stock, stock_y)], width)),
+        Part::new(
+            Body,
+            Upright,
+            Outline::stroke(&[(0.0, -0.6), (0.0, 0.84)], width),
+        ),
+        Part::new(
+            Accent,
+            Level,
+            Outline::stroke(&[(-stock, stock_y), (stock, stock_y)], width),
+        ),
     ]
 }
 
@@ -115,14 +129,35 @@ fn car(s: &mut Stream) -> Vec<Part> {
     ];
     let pillar = 0.5 * (rear + front) + s.between(-0.05, 0.1);
     let (top, sill) = (roof + 0.1, hood - 0.05);
-    let rear_glass = [(rear + 0.04, top), (pillar - 0.04, top), (pillar - 0.04, sill), (back + 0.13, sill)];
-    let front_glass =
-        [(pillar + 0.04, top), (front - 0.02, top), (front + screen - 0.12, sill), (pillar + 0.04, sill)];
+    let rear_glass = [
+        (rear + 0.04, top),
+        (pillar - 0.04, top),
+        (pillar - 0.04, sill),
+        (back + 0.13, sill),
+    ];
+    let front_glass = [
+        (pillar + 0.04, top),
+        (front - 0.02, top),
+        (front + screen - 0.12, sill),
+        (pillar + 0.04, sill),
+    ];
     let mut parts = vec![
         Part::new(Body, Level, Outline::rounded(&shell, 0.12)),
-        Part::new(Pale, Level, Outline::polygon(&rear_glass).and(Outline::polygon(&front_glass))),
-        Part::new(Dark, Flat, Outline::stroke(&[(pillar, sill + 0.02), (pillar, 0.3)], 0.03)),
-        Part::new(Pale, Dome, Outline::ellipse((0.88, hood + 0.19), 0.07, 0.06)),
+        Part::new(
+            Pale,
+            Level,
+            Outline::polygon(&rear_glass).and(Outline::polygon(&front_glass)),
+        ),
+        Part::new(
+            Dark,
+            Flat,
+            Outline::stroke(&[(pillar, sill + 0.02), (pillar, 0.3)], 0.03),
+        ),
+        Part::new(
+            Pale,
+            Dome,
+            Outline::ellipse((0.88, hood + 0.19), 0.07, 0.06),
+        ),
         Part::new(Accent, Level, Outline::block((-0.97, 0.24), (0.97, 0.34))),
     ];
     for hub in wheels {
@@ -149,12 +184,32 @@ fn fish(s: &mut Stream) -> Vec<Part> {
         (0.2, 0.95 * height),
         (0.62, 0.66 * height),
     ];
-    let tail = [(-0.5, 0.0), (-0.72, -0.7 * tail), (-0.97, -tail), (fork, 0.0), (-0.97, tail), (-0.72, 0.7 * tail)];
-    let dorsal = [(0.42, -0.8 * height), (0.05, -height - fin), (-0.22, -height - 0.55 * fin), (-0.3, -0.5 * height)];
-    let belly = [(0.15, 0.8 * height), (-0.12, height + 0.7 * fin), (-0.22, 0.5 * height)];
+    let tail = [
+        (-0.5, 0.0),
+        (-0.72, -0.7 * tail),
+        (-0.97, -tail),
+        (fork, 0.0),
+        (-0.97, tail),
+        (-0.72, 0.7 * tail),
+    ];
+    let dorsal = [
+        (0.42, -0.8 * height),
+        (0.05, -height - fin),
+        (-0.22, -height - 0.55 * fin),
+        (-0.3, -0.5 * height),
+    ];
+    let belly = [
+        (0.15, 0.8 * height),
+        (-0.12, height + 0.7 * fin),
+        (-0.22, 0.5 * height),
+    ];
     let mut parts = vec![
         Part::new(Accent, Flat, Outline::rounded(&tail, 0.08)),
-        Part::new(Accent, Flat, Outline::rounded(&dorsal, 0.1).and(Outline::rounded(&belly, 0.06))),
+        Part::new(
+            Accent,
+            Flat,
+            Outline::rounded(&dorsal, 0.1).and(Outline::rounded(&belly, 0.06)),
+        ),
         Part::new(Body, Level, Outline::smooth(&body)),
     ];
     for stripe in 0..s.below(4) {
@@ -164,7 +219,11 @@ fn fish(s: &mut Stream) -> Vec<Part> {
         parts.push(Part::new(Accent, Level, Outline::stroke(&line, 0.08)));
     }
     parts.extend([
-        Part::new(Dark, Flat, Outline::stroke(&arc((0.3, 0.0), 0.2, -50.0, 50.0), 0.035)),
+        Part::new(
+            Dark,
+            Flat,
+            Outline::stroke(&arc((0.3, 0.0), 0.2, -50.0, 50.0), 0.035),
+        ),
         Part::new(Pale, Flat, Outline::disc((0.68, -0.1), 0.09)),
         Part::new(Dark, Flat, Outline::disc((0.69, -0.1), 0.05)),
     ]);
@@ -187,11 +246,20 @@ fn guitar(s: &mut Stream) -> Vec<Part> {
         (0.72 * lower, 0.9),
         (0.0, 0.97),
     ];
-    let head = [(0.07, -0.72), (0.12, -0.78), (0.1, -0.98), (0.0, -0.98)];
-    let head: Vec<_> = symmetric(&[(0.0, -0.72)]).into_iter().chain(symmetric(&head)).collect();
+    let head = [
+        (0.0, -0.72),
+        (0.07, -0.72),
+        (0.12, -0.78),
+        (0.1, -0.98),
+        (0.0, -0.98),
+    ];
     let mut parts = Vec::new();
     for y in [-0.93, -0.82] {
-        parts.push(Part::new(Metal, Flat, Outline::stroke(&[(-0.17, y), (0.17, y)], 0.07)));
+        parts.push(Part::new(
+            Metal,
+            Flat,
+            Outline::stroke(&[(-0.17, y), (0.17, y)], 0.07),
+        ));
     }
     let sound = (0.0, shoulder + 0.42);
     parts.extend([
@@ -199,9 +267,17 @@ fn guitar(s: &mut Stream) -> Vec<Part> {
         Part::new(Accent, Flat, Outline::disc(sound, hole + 0.05)),
         Part::new(Dark, Flat, Outline::disc(sound, hole)),
         Part::new(Dark, Flat, Outline::block((-0.2, 0.66), (0.2, 0.73))),
-        Part::new(Accent, Upright, Outline::block((-neck, -0.76), (neck, sound.1 - hole))),
-        Part::new(Accent, Flat, Outline::polygon(&head)),
-        Part::new(Pale, Flat, Outline::stroke(&[(0.0, -0.75), (0.0, 0.68)], 0.025)),
+        Part::new(
+            Accent,
+            Upright,
+            Outline::block((-neck, -0.76), (neck, sound.1 - hole)),
+        ),
+        Part::new(Accent, Flat, Outline::polygon(&symmetric(&head))),
+        Part::new(
+            Pale,
+            Flat,
+            Outline::stroke(&[(0.0, -0.75), (0.0, 0.68)], 0.025),
+        ),
     ]);
     parts
 }
@@ -216,17 +292,42 @@ fn house(s: &mut Stream) -> Vec<Part> {
     let mut parts = Vec::new();
     if s.bernoulli(0.75) {
         let x = s.between(0.35, 0.55) * wall;
-        parts.push(Part::new(Dark, Upright, Outline::block((x, ridge - 0.02), (x + 0.17, eaves))));
+        parts.push(Part::new(
+            Dark,
+            Upright,
+            Outline::block((x, ridge - 0.02), (x + 0.17, eaves)),
+        ));
     }
-    parts.push(Part::new(Body, Flat, Outline::block((-wall, eaves - 0.02), (wall, 0.85))));
-    let roof = [(-wall - overhang, eaves), (-top, ridge), (top, ridge), (wall + overhang, eaves)];
+    parts.push(Part::new(
+        Body,
+        Flat,
+        Outline::block((-wall, eaves - 0.02), (wall, 0.85)),
+    ));
+    let roof = [
+        (-wall - overhang, eaves),
+        (-top, ridge),
+        (top, ridge),
+        (wall + overhang, eaves),
+    ];
     parts.push(Part::new(Accent, Level, Outline::polygon(&roof)));
     let door = s.between(-0.5, 0.3) * wall;
     let (width, lintel) = (s.between(0.24, 0.32), s.between(0.28, 0.4));
-    parts.push(Part::new(Dark, Flat, Outline::block((door, lintel), (door + width, 0.85))));
-    parts.push(Part::new(Metal, Flat, Outline::disc((door + 0.8 * width, 0.62), 0.035)));
+    parts.push(Part::new(
+        Dark,
+        Flat,
+        Outline::block((door, lintel), (door + width, 0.85)),
+    ));
+    parts.push(Part::new(
+        Metal,
+        Flat,
+        Outline::disc((door + 0.8 * width, 0.62), 0.035),
+    ));
     let mut window = |x: f64, y: f64, half: f64| {
-        parts.push(Part::new(Pale, Flat, Outline::block((x - half, y - half), (x + half, y + half))));
+        parts.push(Part::new(
+            Pale,
+            Flat,
+            Outline::block((x - half, y - half), (x + half, y + half)),
+        ));
         let bars = Outline::block((x - 0.02, y - half), (x + 0.02, y + half))
             .and(Outline::block((x - half, y - 0.02), (x + half, y + 0.02)));
         parts.push(Part::new(Dark, Flat, bars));
@@ -253,19 +354,36 @@ fn key(s: &mut Stream) -> Vec<Part> {
     let bow = match s.below(3) {
         0 => Outline::ellipse(centre, rx, ry),
         1 => Outline::rounded(&corner, 0.22),
-        _ => Outline::polygon(&arc(centre, rx.max(ry), 22.5, 337.5).into_iter().step_by(6).collect::<Vec<_>>()),
+        _ => Outline::polygon(
+            &arc(centre, rx.max(ry), 22.5, 337.5)
+                .into_iter()
+                .step_by(6)
+                .collect::<Vec<_>>(),
+        ),
     };
     let collar = centre.1 + ry + s.between(0.06, 0.14);
     let mut parts = vec![
-        Part::new(Body, Upright, Outline::stroke(&[(0.0, centre.1 + 0.9 * ry), (0.0, 0.88)], width)),
+        Part::new(
+            Body,
+            Upright,
+            Outline::stroke(&[(0.0, centre.1 + 0.9 * ry), (0.0, 0.88)], width),
+        ),
         Part::new(Body, Dome, bow.cut(hole)),
-        Part::new(Accent, Upright, Outline::block((-width, collar), (width, collar + 0.09))),
+        Part::new(
+            Accent,
+            Upright,
+            Outline::block((-width, collar), (width, collar + 0.09)),
+        ),
     ];
     let teeth = 2 + s.below(3);
     for tooth in 0..teeth {
         let y = 0.9 - 0.19 * tooth as f64;
         let reach = 0.5 * width + s.between(0.16, 0.34);
-        parts.push(Part::new(Body, Flat, Outline::block((0.0, y - 0.11), (reach, y))));
+        parts.push(Part::new(
+            Body,
+            Flat,
+            Outline::block((0.0, y - 0.11), (reach, y)),
+        ));
     }
     parts
 }
@@ -294,12 +412,20 @@ fn leaf(s: &mut Stream) -> Vec<Part> {
     let mut veins = Outline::stroke(&[base, (0.0, -0.8 * tall)], 0.035);
     for (x, y) in [(0.72, -0.38), (0.46, 0.24)] {
         for side in [-1.0, 1.0] {
-            veins = veins.and(Outline::taper(&[base, (side * x * wide, y * tall)], 0.05, 0.02));
+            veins = veins.and(Outline::taper(
+                &[base, (side * x * wide, y * tall)],
+                0.05,
+                0.02,
+            ));
         }
     }
     let bend = s.between(-0.2, 0.2);
     vec![
-        Part::new(Accent, Flat, Outline::taper(&[base, (0.3 * bend, 0.7), (bend, 0.95)], 0.06, 0.1)),
+        Part::new(
+            Accent,
+            Flat,
+            Outline::taper(&[base, (0.3 * bend, 0.7), (bend, 0.95)], 0.06, 0.1),
+        ),
         Part::new(Body, Dome, Outline::rounded(&symmetric(&half), 0.04)),
         Part::new(Accent, Flat, veins),
     ]
@@ -308,15 +434,16 @@ fn leaf(s: &mut Stream) -> Vec<Part> {
 /// A cup that may taper, a looped handle at its side, the dark opening, one or two bands.
 fn mug(s: &mut Stream) -> Vec<Part> {
     let (top, bottom) = (s.between(0.46, 0.58), s.between(0.4, 0.56));
-    let (rim, foot) = (s.between(-0.78, -0.6), s.between(0.68, 0.86));
+    let (rim, foot) = (s.between(-0.82, -0.68), s.between(0.72, 0.86));
     let depth = s.between(0.1, 0.16);
     let shift = -0.18;
     let grip = s.between(0.3, 0.4);
     let handle = arc((0.0, 0.0), 1.0, -80.0, 80.0).into_iter();
     let middle = 0.5 * (rim + foot) + s.between(-0.08, 0.04);
     let stretch = s.between(1.0, 1.3);
-    let handle: Vec<_> =
-        handle.map(|(x, y)| (shift + 0.45 + 1.25 * grip * x, middle + stretch * grip * y)).collect();
+    let handle: Vec<_> = handle
+        .map(|(x, y)| (shift + 0.45 + 1.25 * grip * x, middle + stretch * grip * y))
+        .collect();
     let cup = [
         (shift - top, rim),
         (shift + top, rim),
@@ -325,7 +452,11 @@ fn mug(s: &mut Stream) -> Vec<Part> {
     ];
     let mut parts = vec![
         Part::new(Body, Level, Outline::stroke(&handle, s.between(0.13, 0.18))),
-        Part::new(Body, Upright, Outline::rounded(&cup, 0.1).and(Outline::ellipse((shift, rim), top, depth))),
+        Part::new(
+            Body,
+            Upright,
+            Outline::rounded(&cup, 0.1).and(Outline::ellipse((shift, rim), top, depth)),
+        ),
     ];
     for band in 0..s.below(3) {
         let y = mix((0.0, rim), (0.0, foot), 0.45 + 0.25 * band as f64).1;
@@ -335,7 +466,11 @@ fn mug(s: &mut Stream) -> Vec<Part> {
     }
     parts.extend([
         Part::new(Pale, Flat, Outline::ellipse((shift, rim), top, depth)),
-        Part::new(Dark, Flat, Outline::ellipse((shift, rim + 0.01), top - 0.06, depth - 0.045)),
+        Part::new(
+            Dark,
+            Flat,
+            Outline::ellipse((shift, rim + 0.01), top - 0.06, depth - 0.045),
+        ),
     ]);
     parts
 }
@@ -358,7 +493,12 @@ fn scissors(s: &mut Stream) -> Vec<Part> {
                 pivot.1 - along * cos + across * sin,
             )
         };
-        let edge = [at(-0.12, -blade), at(-0.12, 0.0), at(length, 0.0), at(0.5 * length, -blade * 0.9)];
+        let edge = [
+            at(-0.12, -blade),
+            at(-0.12, 0.0),
+            at(length, 0.0),
+            at(0.5 * length, -blade * 0.9),
+        ];
         let finger = at(-0.62, -0.06);
         let shank = Outline::taper(&[at(0.05, -0.06), at(-0.4, -0.04)], 0.14, 0.12);
         parts.push(Part::new(Metal, Flat, Outline::polygon(&edge)));
@@ -382,10 +522,16 @@ fn umbrella(s: &mut Stream) -> Vec<Part> {
     let crook = s.between(0.13, 0.2);
     let end = s.between(0.68, 0.78);
     let two_tone = s.bernoulli(0.6);
-    let pole: Vec<_> =
-        [(0.0, edge - 0.1)].into_iter().chain(arc((crook, end), crook, 180.0, 0.0)).collect();
+    let pole: Vec<_> = [(0.0, edge - 0.1)]
+        .into_iter()
+        .chain(arc((crook, end), crook, 180.0, 0.0))
+        .collect();
     let mut parts = vec![
-        Part::new(Metal, Flat, Outline::stroke(&[(0.0, top - 0.1), (0.0, top + 0.1)], 0.05)),
+        Part::new(
+            Metal,
+            Flat,
+            Outline::stroke(&[(0.0, top - 0.1), (0.0, top + 0.1)], 0.05),
+        ),
         Part::new(Metal, Upright, Outline::stroke(&pole, 0.085)),
     ];
     // A rib runs from the tip to the edge as a quarter of an ellipse.
@@ -399,12 +545,68 @@ fn umbrella(s: &mut Stream) -> Vec<Part> {
         let down = (0..=9).map(|i| rib(left, 10.0 * i as f64));
         let across = (1..8).map(|i| {
             let t = i as f64 / 8.0;
-            (left + (right - left) * t, edge - scallop * (4.0 * t * (1.0 - t)))
+            (
+                left + (right - left) * t,
+                edge - scallop * (4.0 * t * (1.0 - t)),
+            )
         });
         let up = (0..=9).rev().map(|i| rib(right, 10.0 * i as f64));
-        let tone = if two_tone && panel % 2 == 1 { Accent } else { Body };
+        let tone = if two_tone && panel % 2 == 1 {
+            Accent
+        } else {
+            Body
+        };
         let cloth: Vec<_> = down.chain(across).chain(up).collect();
         parts.push(Part::new(tone, Level, Outline::polygon(&cloth)));
     }
     parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> impl Iterator<Item = Class> {
+        Class::KNOWN.into_iter().chain(Class::PRIVATE)
+    }
+
+    #[test]
+    fn every_drawing_fits_its_frame_and_fills_it() {
+        for class in all() {
+            for index in 0..200 {
+                let parts = class.draw(&mut Stream::new(0, "drawing", &[index]));
+                let bounds: Vec<_> = parts.iter().map(|part| part.outline.bounds()).collect();
+                let size = |get: fn(&(Point, Point)) -> f64| {
+                    bounds.iter().map(get).fold(f64::MIN, f64::max)
+                };
+                let sides = [
+                    size(|b| -b.0.0),
+                    size(|b| -b.0.1),
+                    size(|b| b.1.0),
+                    size(|b| b.1.1),
+                ];
+                assert!(sides.iter().all(|&side| side < 1.1), "{class:?} {sides:?}");
+                let [left, top, right, bottom] = sides;
+                let longest = (left + right).max(top + bottom);
+                assert!(longest > 1.5, "{class:?} {sides:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_class_is_drawn_in_layers_that_vary() {
+        for class in all() {
+            let drawing = |index| format!("{:?}", class.draw(&mut Stream::new(0, "d", &[index])));
+            assert_ne!(drawing(0), drawing(1), "{class:?}");
+            assert!(
+                class.draw(&mut Stream::new(0, "d", &[])).len() >= 3,
+                "{class:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn names_are_in_alphabetical_order() {
+        assert!(all().map(Class::name).is_sorted());
+    }
 }

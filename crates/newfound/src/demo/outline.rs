@@ -53,7 +53,10 @@ impl Outline {
                 let length = (other.0 - corner.0).hypot(other.1 - corner.1);
                 mix(corner, other, (radius / length).min(0.5))
             };
-            let (start, end) = (towards(points[(i + n - 1) % n]), towards(points[(i + 1) % n]));
+            let (start, end) = (
+                towards(points[(i + n - 1) % n]),
+                towards(points[(i + 1) % n]),
+            );
             for step in 0..=PIECES_PER_SPAN {
                 let t = step as f64 / PIECES_PER_SPAN as f64;
                 curve.push(mix(mix(start, corner, t), mix(corner, end, t), t));
@@ -74,7 +77,10 @@ impl Outline {
                     let cubic = (3.0 * (b - c) + d - a) * t + 2.0 * a - 5.0 * b + 4.0 * c - d;
                     b + 0.5 * t * (c - a + t * cubic)
                 };
-                curve.push((coordinate(a.0, b.0, c.0, d.0), coordinate(a.1, b.1, c.1, d.1)));
+                curve.push((
+                    coordinate(a.0, b.0, c.0, d.0),
+                    coordinate(a.1, b.1, c.1, d.1),
+                ));
             }
         }
         Self::polygon(&curve)
@@ -116,13 +122,20 @@ impl Outline {
     /// This region without the other one, which must lie inside one contour of it: a second layer of
     /// winding below the hole would keep it closed.
     pub fn cut(mut self, hole: Self) -> Self {
-        self.0.extend(hole.0.into_iter().map(|contour| contour.into_iter().rev().collect()));
+        self.0.extend(
+            hole.0
+                .into_iter()
+                .map(|contour| contour.into_iter().rev().collect()),
+        );
         self
     }
 
     /// The contours, with every point moved by `place`.
     pub fn moved(&self, place: impl Fn(Point) -> Point) -> Vec<Vec<Point>> {
-        self.0.iter().map(|contour| contour.iter().map(|&point| place(point)).collect()).collect()
+        self.0
+            .iter()
+            .map(|contour| contour.iter().map(|&point| place(point)).collect())
+            .collect()
     }
 
     /// The smallest box around the region: its corners of least and of greatest coordinates.
@@ -136,17 +149,26 @@ impl Outline {
 
 /// Points along a circle, from one angle to another, in degrees; 0° points right, 90° down.
 pub fn arc(centre: Point, radius: f64, from: f64, to: f64) -> Vec<Point> {
-    let pieces = ((to - from).abs() / 360.0 * PIECES_PER_TURN as f64).ceil().max(2.0);
+    let pieces = ((to - from).abs() / 360.0 * PIECES_PER_TURN as f64)
+        .ceil()
+        .max(2.0);
     let at = |i: usize| {
         let angle = (from + (to - from) * i as f64 / pieces) / 360.0 * TAU;
-        (centre.0 + radius * angle.cos(), centre.1 + radius * angle.sin())
+        (
+            centre.0 + radius * angle.cos(),
+            centre.1 + radius * angle.sin(),
+        )
     };
     (0..=pieces as usize).map(at).collect()
 }
 
 /// A half outline completed by its mirror image in the y axis: `half` runs from top to bottom on the right.
 pub fn symmetric(half: &[Point]) -> Vec<Point> {
-    let left = half.iter().rev().filter(|point| point.0 != 0.0).map(|&(x, y)| (-x, y));
+    let left = half
+        .iter()
+        .rev()
+        .filter(|point| point.0 != 0.0)
+        .map(|&(x, y)| (-x, y));
     half.iter().copied().chain(left).collect()
 }
 
@@ -166,5 +188,56 @@ fn wound_positively(mut contour: Vec<Point>) -> Vec<Point> {
 /// The signed area inside a contour (the shoelace formula).
 fn area(contour: &[Point]) -> f64 {
     let next = contour.iter().cycle().skip(1);
-    contour.iter().zip(next).map(|(a, b)| a.0 * b.1 - b.0 * a.1).sum::<f64>() / 2.0
+    contour
+        .iter()
+        .zip(next)
+        .map(|(a, b)| a.0 * b.1 - b.0 * a.1)
+        .sum::<f64>()
+        / 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn total_area(outline: &Outline) -> f64 {
+        outline.0.iter().map(|contour| area(contour)).sum()
+    }
+
+    #[test]
+    fn areas_are_those_of_the_shapes() {
+        let square = [(0.0, 0.0), (2.0, 0.0), (2.0, 2.0), (0.0, 2.0)];
+        assert_eq!(total_area(&Outline::polygon(&square)), 4.0);
+        let disc = total_area(&Outline::disc((1.0, -2.0), 3.0));
+        assert!((disc / (9.0 * TAU / 2.0) - 1.0).abs() < 0.01, "{disc}");
+        // A parabola cuts a third off each of the four corners, which are triangles of area 1/2.
+        let rounded = total_area(&Outline::rounded(&square, 1.0));
+        assert!((rounded - (4.0 - 4.0 / 6.0)).abs() < 0.05, "{rounded}");
+        // Catmull–Rom through the corners of a square bulges out of it.
+        assert!(total_area(&Outline::smooth(&square)) > 4.0);
+        let holed = Outline::polygon(&square).cut(Outline::block((0.5, 0.5), (1.5, 1.5)));
+        assert_eq!(total_area(&holed), 3.0);
+    }
+
+    #[test]
+    fn contours_are_wound_the_same_way_whatever_the_order_of_the_points() {
+        let clockwise = [(0.0, 0.0), (0.0, 1.0), (1.0, 0.0)];
+        assert!(total_area(&Outline::polygon(&clockwise)) > 0.0);
+        let stroke = Outline::stroke(&[(0.0, 0.0), (1.0, 1.0), (-1.0, 0.0), (0.0, -1.0)], 0.1);
+        assert!(stroke.0.iter().all(|contour| area(contour) > 0.0));
+    }
+
+    #[test]
+    fn a_stroke_reaches_half_its_width_beyond_its_points() {
+        let ((x0, y0), (x1, y1)) = Outline::stroke(&[(0.0, 0.0), (1.0, 0.0)], 0.5).bounds();
+        for (value, expected) in [(x0, -0.25), (y0, -0.25), (x1, 1.25), (y1, 0.25)] {
+            assert!((value - expected).abs() < 1e-9, "{value} {expected}");
+        }
+    }
+
+    #[test]
+    fn a_symmetric_outline_does_not_repeat_points_on_the_axis() {
+        let whole = symmetric(&[(0.0, -1.0), (1.0, 0.0), (0.0, 1.0)]);
+        assert_eq!(whole, [(0.0, -1.0), (1.0, 0.0), (0.0, 1.0), (-1.0, 0.0)]);
+    }
 }

@@ -48,7 +48,11 @@ impl Palette {
         }
         let hue = stream.unit();
         // Polished steel is bright on a dark surface and dark on a bright one.
-        let shine = if brightness(backdrop) < 0.5 { 0.75 } else { 0.45 };
+        let shine = if brightness(backdrop) < 0.5 {
+            0.75
+        } else {
+            0.45
+        };
         Self {
             body,
             accent: paint(place, stream),
@@ -73,7 +77,11 @@ impl Palette {
 /// A colour such as objects of this place have, of any hue.
 pub fn paint(place: &Place, stream: &mut Stream) -> Colour {
     let hue = stream.unit();
-    hsv(hue, place.paint_saturation.draw(stream), place.paint_value.draw(stream))
+    hsv(
+        hue,
+        place.paint_saturation.draw(stream),
+        place.paint_value.draw(stream),
+    )
 }
 
 /// The colour of a hue (0 … 1, red to red), a saturation and a value (both 0 … 1).
@@ -88,4 +96,24 @@ pub fn hsv(hue: f64, saturation: f64, value: f64) -> Colour {
 /// How bright a colour looks (the luma weights of ITU-R BT.601).
 pub fn brightness([red, green, blue]: Colour) -> f32 {
     0.299 * red + 0.587 * green + 0.114 * blue
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hues_go_round_from_red_to_red() {
+        let near = |colour: Colour, expected: Colour| {
+            colour
+                .iter()
+                .zip(expected)
+                .all(|(a, b)| (a - b).abs() < 1e-6)
+        };
+        assert!(near(hsv(0.0, 1.0, 1.0), [1.0, 0.0, 0.0]));
+        assert!(near(hsv(1.0 / 3.0, 1.0, 1.0), [0.0, 1.0, 0.0]));
+        assert!(near(hsv(2.0 / 3.0, 1.0, 0.5), [0.0, 0.0, 0.5]));
+        assert!(near(hsv(1.0 / 6.0, 0.5, 1.0), [1.0, 1.0, 0.5]));
+        assert!(near(hsv(0.3, 0.0, 0.7), [0.7; 3]));
+    }
 }

@@ -30,7 +30,11 @@ pub struct Part {
 impl Part {
     /// A part of this tone and relief.
     pub fn new(tone: Tone, relief: Relief, outline: Outline) -> Self {
-        Self { tone, relief, outline }
+        Self {
+            tone,
+            relief,
+            outline,
+        }
     }
 
     /// The direction the surface faces at a point, as (x, y, towards the viewer), of length 1; `bounds`
@@ -75,5 +79,50 @@ impl Light {
         let half = [x, y, z + 1.0].map(|component| component / (2.0 + 2.0 * z).sqrt());
         let highlight = self.gloss * dot(normal, half).max(0.0).powi(24);
         colour.map(|channel| (channel as f64 * diffuse.min(1.25) + highlight) as f32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIGHT: Light = Light {
+        direction: [0.6, 0.0, 0.8],
+        ambient: 0.3,
+        gloss: 0.0,
+    };
+
+    #[test]
+    fn normals_have_length_one() {
+        let outline = Outline::block((-1.0, -0.5), (0.5, 1.0));
+        for relief in [Relief::Flat, Relief::Upright, Relief::Level, Relief::Dome] {
+            let part = Part::new(Tone::Body, relief, outline.clone());
+            for point in [(-1.0, -0.5), (0.0, 0.0), (0.5, 1.0), (9.0, 9.0)] {
+                let length: f64 = part
+                    .normal(outline.bounds(), point)
+                    .iter()
+                    .map(|n| n * n)
+                    .sum();
+                assert!((length - 1.0).abs() < 1e-9, "{relief:?} {point:?} {length}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_faces_the_viewer_keeps_its_colour() {
+        let colour = LIGHT.on([0.2, 0.4, 0.8], [0.0, 0.0, 1.0]);
+        assert!(
+            colour
+                .iter()
+                .zip([0.2, 0.4, 0.8])
+                .all(|(a, b)| (a - b).abs() < 1e-6)
+        );
+    }
+
+    #[test]
+    fn what_faces_the_lamp_is_brighter_than_what_faces_away() {
+        let [towards, away] =
+            [0.5, -0.5].map(|x: f64| LIGHT.on([0.5; 3], [x, 0.0, (1.0 - x * x).sqrt()])[0]);
+        assert!(towards > 0.5 && away < 0.5, "{towards} {away}");
     }
 }

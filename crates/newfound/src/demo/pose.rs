@@ -24,13 +24,29 @@ impl Pose {
         let aspect = stream.between(0.9, 1.1);
         let shear = stream.between(-0.1, 0.1);
         let mut within = |limit: f64| stream.between(-limit, limit);
-        let place = [[1.0, 0.0, within(0.08)], [0.0, 1.0, within(0.08)], [0.0, 0.0, 1.0]];
-        let tilt = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [within(0.1), within(0.1), 1.0]];
+        let place = [
+            [1.0, 0.0, within(0.08)],
+            [0.0, 1.0, within(0.08)],
+            [0.0, 0.0, 1.0],
+        ];
+        let tilt = [
+            [1.0, 0.0, 0.0],
+            [0.0, 1.0, 0.0],
+            [within(0.1), within(0.1), 1.0],
+        ];
         let rotate = [[cos, -sin, 0.0], [sin, cos, 0.0], [0.0, 0.0, 1.0]];
-        let stretch =
-            [[mirror * size * aspect, size * shear, 0.0], [0.0, size / aspect, 0.0], [0.0, 0.0, 1.0]];
+        let stretch = [
+            [mirror * size * aspect, size * shear, 0.0],
+            [0.0, size / aspect, 0.0],
+            [0.0, 0.0, 1.0],
+        ];
         let forward = product(place, product(tilt, product(rotate, stretch)));
-        Self { forward, backward: adjugate(forward), turn: (cos, sin), mirror }
+        Self {
+            forward,
+            backward: adjugate(forward),
+            turn: (cos, sin),
+            mirror,
+        }
     }
 
     /// Where a point of the object appears on the canvas.
@@ -67,4 +83,46 @@ fn adjugate(m: [[f64; 3]; 3]) -> [[f64; 3]; 3] {
         m[r][c] * m[s][d] - m[r][d] * m[s][c]
     };
     [0, 1, 2].map(|row| [0, 1, 2].map(|column| minor(column, row)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_origin_of_a_place_is_the_point_that_went_there() {
+        let mut stream = Stream::new(1, "pose", &[]);
+        for _ in 0..50 {
+            let pose = Pose::draw(&mut stream);
+            for point in [(0.0, 0.0), (1.0, -1.0), (-0.3, 0.8)] {
+                let (x, y) = pose.origin(pose.place(point));
+                assert!((x - point.0).abs() < 1e-9 && (y - point.1).abs() < 1e-9);
+            }
+        }
+    }
+
+    #[test]
+    fn a_direction_comes_back_as_the_object_sees_it() {
+        let quarter = Pose {
+            forward: [[0.0; 3]; 3],
+            backward: [[0.0; 3]; 3],
+            turn: (0.0, 1.0),
+            mirror: -1.0,
+        };
+        // Right on the canvas is up (−y) for an object turned clockwise by 90°; mirroring moves x only.
+        assert_eq!(quarter.direction([1.0, 0.0, 0.5]), [-0.0, -1.0, 0.5]);
+    }
+
+    #[test]
+    fn half_the_poses_are_mirrored_and_none_is_upside_down() {
+        let mut stream = Stream::new(2, "pose", &[]);
+        let poses: Vec<_> = (0..400).map(|_| Pose::draw(&mut stream)).collect();
+        let mirrored = poses.iter().filter(|pose| pose.mirror < 0.0).count();
+        assert!((140..260).contains(&mirrored), "{mirrored}");
+        assert!(
+            poses
+                .iter()
+                .all(|pose| pose.place((0.0, -1.0)).1 < pose.place((0.0, 1.0)).1)
+        );
+    }
 }

@@ -41,7 +41,10 @@ impl Limits {
 
     /// The limits a share `t` of the way towards the other ones.
     fn towards(self, other: Self, t: f64) -> Self {
-        Self(self.0 + (other.0 - self.0) * t, self.1 + (other.1 - self.1) * t)
+        Self(
+            self.0 + (other.0 - self.0) * t,
+            self.1 + (other.1 - self.1) * t,
+        )
     }
 }
 
@@ -95,7 +98,7 @@ const STUDIO: Place = Place {
     ambient: Limits(0.5, 0.75),
     gloss: Limits(0.05, 0.25),
     exposure: Limits(0.85, 1.05),
-    cast: Limits(0.0, 0.06),
+    cast: Limits(-0.05, 0.05),
     vignette: Limits(0.0, 0.15),
     contrast: Limits(0.97, 1.0),
     blur: Limits(0.0, 0.4),
@@ -104,27 +107,27 @@ const STUDIO: Place = Place {
 
 /// The far end of the shift.
 const WORKSHOP: Place = Place {
-    paint_saturation: Limits(0.15, 0.7),
-    paint_value: Limits(0.25, 0.9),
-    backdrop_saturation: Limits(0.1, 0.55),
-    backdrop_value: Limits(0.3, 0.85),
-    texture: Limits(0.06, 0.24),
-    gradient: Limits(0.05, 0.3),
-    clutter: Limits(1.0, 5.0),
+    paint_saturation: Limits(0.25, 0.6),
+    paint_value: Limits(0.3, 0.85),
+    backdrop_saturation: Limits(0.15, 0.4),
+    backdrop_value: Limits(0.6, 0.9),
+    texture: Limits(0.12, 0.25),
+    gradient: Limits(0.05, 0.2),
+    clutter: Limits(1.0, 4.0),
     shadow: Limits(0.2, 0.6),
-    ambient: Limits(0.2, 0.5),
+    ambient: Limits(0.25, 0.45),
     gloss: Limits(0.0, 0.3),
-    exposure: Limits(0.6, 0.9),
-    cast: Limits(0.05, 0.35),
-    vignette: Limits(0.2, 0.7),
-    contrast: Limits(0.6, 0.9),
-    blur: Limits(0.4, 1.1),
-    noise: Limits(0.02, 0.06),
+    exposure: Limits(0.68, 0.78),
+    cast: Limits(0.18, 0.28),
+    vignette: Limits(0.3, 0.5),
+    contrast: Limits(0.6, 0.7),
+    blur: Limits(0.6, 0.9),
+    noise: Limits(0.03, 0.05),
 };
 
 impl Place {
     /// The place where the images of a domain are taken.
-    fn of(domain: Domain) -> Self {
+    pub fn of(domain: Domain) -> Self {
         match domain {
             Domain::Source => STUDIO,
             Domain::Target => STUDIO.towards(&WORKSHOP, SHIFT),
@@ -135,7 +138,9 @@ impl Place {
         Self {
             paint_saturation: self.paint_saturation.towards(other.paint_saturation, t),
             paint_value: self.paint_value.towards(other.paint_value, t),
-            backdrop_saturation: self.backdrop_saturation.towards(other.backdrop_saturation, t),
+            backdrop_saturation: self
+                .backdrop_saturation
+                .towards(other.backdrop_saturation, t),
             backdrop_value: self.backdrop_value.towards(other.backdrop_value, t),
             texture: self.texture.towards(other.texture, t),
             gradient: self.gradient.towards(other.gradient, t),
@@ -154,6 +159,9 @@ impl Place {
 }
 
 /// One photograph of one thing of this class.
+///
+/// The proportions of the thing come from a stream of their own. What the class draws can then not disturb
+/// anything else: with the same `stream`, two classes differ in the object and its shadow alone.
 pub fn render(class: Class, domain: Domain, stream: &mut Stream) -> RgbImage {
     let place = Place::of(domain);
     let backdrop = Backdrop::draw(&place, stream);
@@ -165,7 +173,7 @@ pub fn render(class: Class, domain: Domain, stream: &mut Stream) -> RgbImage {
     let pose = Pose::draw(stream);
     let light = lamp(&place, stream);
     let shadow = place.shadow.draw(stream);
-    let parts = class.draw(stream);
+    let parts = class.draw(&mut Stream::new(stream.bits(), "object", &[]));
     cast_shadow(&mut canvas, &parts, &pose, &light, shadow);
     for part in &parts {
         paint_part(&mut canvas, part, &palette, &pose, &light);
@@ -217,10 +225,18 @@ fn cast_shadow(canvas: &mut Canvas, parts: &[Part], pose: &Pose, light: &Light, 
         let distance = 0.03 * f64::from(copy);
         let below = |point: Point| {
             let (x, y) = pose.place(point);
-            (x - distance * light.direction[0], y - distance * light.direction[1])
+            (
+                x - distance * light.direction[0],
+                y - distance * light.direction[1],
+            )
         };
-        let silhouette: Vec<_> = parts.iter().flat_map(|part| part.outline.moved(below)).collect();
-        canvas.fill(&silhouette, |_, colour| colour.map(|channel| channel * left));
+        let silhouette: Vec<_> = parts
+            .iter()
+            .flat_map(|part| part.outline.moved(below))
+            .collect();
+        canvas.fill(&silhouette, |_, colour| {
+            colour.map(|channel| channel * left)
+        });
     }
 }
 
@@ -228,8 +244,68 @@ fn cast_shadow(canvas: &mut Canvas, parts: &[Part], pose: &Pose, light: &Light, 
 fn paint_part(canvas: &mut Canvas, part: &Part, palette: &Palette, pose: &Pose, light: &Light) {
     let colour = palette.of(part.tone);
     let bounds = part.outline.bounds();
-    let light = Light { direction: pose.direction(light.direction), ..*light };
-    canvas.fill(&part.outline.moved(|point| pose.place(point)), |place, _| {
-        light.on(colour, part.normal(bounds, pose.origin(place)))
-    });
+    let light = Light {
+        direction: pose.direction(light.direction),
+        ..*light
+    };
+    canvas.fill(
+        &part.outline.moved(|point| pose.place(point)),
+        |place, _| light.on(colour, part.normal(bounds, pose.origin(place))),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn image(class: Class, domain: Domain, index: u64) -> RgbImage {
+        render(class, domain, &mut Stream::new(0, "test", &[index]))
+    }
+
+    /// Mean brightness and mean difference of the largest and the smallest channel.
+    fn look(domain: Domain) -> (f64, f64) {
+        let images = (0..20).flat_map(|i| Class::KNOWN.map(|class| image(class, domain, i)));
+        let (mut bright, mut colourful, mut count) = (0.0, 0.0, 0.0);
+        for pixel in images.flat_map(|image| image.pixels().copied().collect::<Vec<_>>()) {
+            let [red, green, blue] = pixel.0.map(f64::from);
+            bright += (red + green + blue) / 3.0;
+            colourful += red.max(green).max(blue) - red.min(green).min(blue);
+            count += 1.0;
+        }
+        (bright / count, colourful / count)
+    }
+
+    #[test]
+    fn a_render_is_a_function_of_its_stream() {
+        for domain in [Domain::Source, Domain::Target] {
+            assert_eq!(image(Class::Mug, domain, 0), image(Class::Mug, domain, 0));
+            assert_ne!(image(Class::Mug, domain, 0), image(Class::Mug, domain, 1));
+        }
+    }
+
+    #[test]
+    fn the_target_is_another_place() {
+        let (source, target) = (look(Domain::Source), look(Domain::Target));
+        assert!(
+            target.0 < 0.85 * source.0,
+            "brightness {} {}",
+            source.0,
+            target.0
+        );
+    }
+
+    #[test]
+    fn only_the_object_and_its_shadow_depend_on_the_class() {
+        for domain in [Domain::Source, Domain::Target] {
+            for index in 0..20 {
+                let corners = |class| {
+                    let image = image(class, domain, index);
+                    [(0, 0), (SIZE - 1, 0)].map(|(x, y)| *image.get_pixel(x, y))
+                };
+                let first = corners(Class::Fish);
+                assert_eq!(corners(Class::Car), first, "{domain:?} {index}");
+                assert_eq!(corners(Class::Mug), first, "{domain:?} {index}");
+            }
+        }
+    }
 }

@@ -66,10 +66,18 @@ pub fn survey(list: &ImageList, progress: &(dyn Fn(usize, usize) + Sync)) -> Sur
 /// One image.
 fn look_at(list: &ImageList, index: usize) -> Result<Surveyed, BadImage> {
     let path = list.paths[index].clone();
-    let bad = |reason| BadImage { path: path.clone(), reason };
+    let bad = |reason| BadImage {
+        path: path.clone(),
+        reason,
+    };
     let bytes = read_bytes(&list.full_path(index)).map_err(bad)?;
     let (width, height) = decode(&bytes).map_err(bad)?.dimensions();
-    Ok(Surveyed { path, blake3: *blake3::hash(&bytes).as_bytes(), width, height })
+    Ok(Surveyed {
+        path,
+        blake3: *blake3::hash(&bytes).as_bytes(),
+        width,
+        height,
+    })
 }
 
 #[cfg(test)]
@@ -103,13 +111,24 @@ mod tests {
         });
         assert_eq!(seen.into_inner().unwrap(), (1..=5).collect());
 
-        let good: Vec<_> = survey.good.iter().map(|image| image.path.to_str().unwrap()).collect();
+        let good: Vec<_> = survey
+            .good
+            .iter()
+            .map(|image| image.path.to_str().unwrap())
+            .collect();
         assert_eq!(good, ["a.png", "d.jpg"]);
         assert_eq!((survey.good[0].width, survey.good[0].height), (5, 3));
         assert_eq!(survey.good[0].blake3, *blake3::hash(&whole).as_bytes());
-        let bad: Vec<_> = survey.bad.iter().map(|bad| bad.reason.to_string()).collect();
+        let bad: Vec<_> = survey
+            .bad
+            .iter()
+            .map(|bad| bad.reason.to_string())
+            .collect();
         assert_eq!(bad[0], "the file is empty");
-        assert_eq!(bad[1], "not an image: it looks like an HTML page (a failed download?)");
+        assert_eq!(
+            bad[1],
+            "not an image: it looks like an HTML page (a failed download?)"
+        );
         assert!(bad[2].starts_with("truncated or corrupt: "), "{}", bad[2]);
     }
 
@@ -123,7 +142,10 @@ mod tests {
         }
         let list = list(root.path(), None).unwrap();
         let with = |threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
             pool.install(|| survey(&list, &|_, _| ()))
         };
         assert_eq!(with(1), with(7));

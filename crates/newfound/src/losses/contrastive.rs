@@ -36,11 +36,25 @@ pub fn contrastive(
     temperature: f64,
 ) -> Tensor<1> {
     let nl = |query, key, queue, negatives, denominator| {
-        nl_info_nce(query, key, queue, negatives, drawn.clone(), temperature, denominator)
+        nl_info_nce(
+            query,
+            key,
+            queue,
+            negatives,
+            drawn.clone(),
+            temperature,
+            denominator,
+        )
     };
     match form {
         Contrast::Literal => nl(query, key, queue, negatives, Denominator::Negatives),
-        Contrast::Positive => nl(query, key, queue, negatives, Denominator::PositiveAndNegatives),
+        Contrast::Positive => nl(
+            query,
+            key,
+            queue,
+            negatives,
+            Denominator::PositiveAndNegatives,
+        ),
         Contrast::InfoNce => info_nce(query, key, queue, negatives, temperature),
         Contrast::Combined => {
             let (q, k, s, n) = (query.clone(), key.clone(), queue.clone(), negatives.clone());

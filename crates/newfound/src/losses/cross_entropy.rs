@@ -16,5 +16,7 @@ pub fn cross_entropy(logits: Tensor<2>, labels: Tensor<1, Int>, smoothing: f64) 
     let log_p = log_softmax(logits, 1); // [B, K]
     let of_label = log_p.clone().gather(1, labels.unsqueeze_dim(1)); // [B, 1]
     let of_all = log_p.mean_dim(1); // [B, 1]
-    (of_label * (1.0 - smoothing) + of_all * smoothing).mean().neg()
+    (of_label * (1.0 - smoothing) + of_all * smoothing)
+        .mean()
+        .neg()
 }

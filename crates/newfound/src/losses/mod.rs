@@ -11,6 +11,8 @@ mod negative_learning;
 mod nl_info_nce;
 mod total;
 
+use burn::tensor::{Bool, Tensor};
+
 pub use contrastive::{Contrast, contrastive};
 pub use cross_entropy::cross_entropy;
 pub use diversity::diversity;
@@ -19,10 +21,28 @@ pub use negative_learning::negative_learning;
 pub use nl_info_nce::{Denominator, nl_info_nce};
 pub use total::total;
 
-use burn::tensor::{Bool, Tensor};
-
 /// Stands for log 0: far below any logit, yet far from overflow when exponentiated or subtracted.
 const LOG_ZERO: f64 = -1e9;
+
+/// The smallest 1 − share that is told apart from 0: no logarithm sees less.
+const FLOOR: f64 = 1e-5;
+
+/// − log(1 − share), where share = e^(part − whole) and 1 − share = e^(rest − whole).
+///
+/// Near share 0 the difference rest − whole loses its digits, near share 1 the difference 1 − share does: each half
+/// is computed where it is exact. 1 − share is clamped to [1e-5, 1]; at the clamp the gradient is 0.
+///
+/// # Shapes
+///
+/// `part`, `rest`, `whole` [B, 1] logarithms → [B, 1]
+fn negative_log_complement(part: Tensor<2>, rest: Tensor<2>, whole: Tensor<2>) -> Tensor<2> {
+    // A part is at most the whole; without the clamp a row that has neither would overflow.
+    let share = (part - whole.clone()).clamp_max(0.0).exp();
+    let large = share.clone().greater_scalar(0.5);
+    let of_small = share.clamp_max(0.5).neg().log1p();
+    let of_large = (rest - whole).clamp(FLOOR.ln(), 0.0);
+    of_small.mask_where(large, of_large).neg()
+}
 
 /// log Σ exp over the entries of each row that `counted` marks; about [`LOG_ZERO`] where it marks none.
 ///

@@ -3,10 +3,8 @@
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Int, Tensor};
 
-use super::log_sum_exp;
-
-/// The smallest 1 − p that is told apart from 0.
-const FLOOR: f64 = 1e-5;
+use super::{log_sum_exp, negative_log_complement};
+use crate::indicator::indicator;
 
 /// The classification loss on complementary labels.
 ///
@@ -31,10 +29,12 @@ pub fn negative_learning(
     selected: Tensor<1>,
 ) -> Tensor<1> {
     let [_, classes] = logits.dims();
-    // 1 − p is summed from the other classes: 1 − softmax would lose its digits where p is near 1.
-    let others = complementary.one_hot::<2>(classes).bool().bool_not(); // [B, K]
-    let log_rest = log_sum_exp(log_softmax(logits, 1), others).squeeze_dim::<1>(1); // [B]
-    let losses = log_rest.clamp(FLOOR.ln(), 0.0).neg();
+    let log_p = log_softmax(logits, 1); // [B, K]
+    let others = indicator(complementary.clone(), classes).bool_not();
+    let of_others = log_sum_exp(log_p.clone(), others); // [B, 1]
+    let of_class = log_p.gather(1, complementary.unsqueeze_dim(1));
+    let whole = of_others.zeros_like();
+    let losses = negative_log_complement(of_class, of_others, whole).squeeze_dim::<1>(1); // [B]
     let count = selected.clone().sum().clamp_min(1.0);
     (losses * selected).sum() / count
 }

@@ -2,8 +2,9 @@
 
 use burn::tensor::{Bool, Int, Tensor};
 
-use super::log_sum_exp;
+use super::{log_sum_exp, negative_log_complement};
 use crate::geometry::normalise_rows;
+use crate::indicator::indicator;
 
 /// Whether the positive pair stands in the denominator of NL-InfoNCE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,9 +14,6 @@ pub enum Denominator {
     /// The positive's term too, so that the loss also draws the query to its key.
     PositiveAndNegatives,
 }
-
-/// The smallest 1 − ratio that is told apart from 0: a single negative has ratio 1, and log 0 must not be.
-const FLOOR: f64 = 1e-5;
 
 /// Pushes the query from *one* negative, drawn at random, rather than from all of them.
 ///
@@ -48,7 +46,10 @@ pub fn nl_info_nce(
     let positive = (query.clone() * key).sum_dim(1) / temperature; // [B, 1]
     let logits = query.matmul(queue.transpose()) / temperature; // [B, Q]
     let has_negatives = negatives.clone().any_dim(1).float(); // [B, 1]
-    let others = negatives.clone().bool_and(drawn.one_hot::<2>(rows).bool().bool_not());
+    let others = negatives
+        .clone()
+        .bool_and(indicator(drawn.clone(), rows).bool_not());
+    let of_drawn = logits.clone().gather(1, drawn.unsqueeze_dim(1)); // [B, 1]
     let (logits, negatives, others) = match denominator {
         Denominator::Negatives => (logits, negatives, others),
         Denominator::PositiveAndNegatives => {
@@ -59,8 +60,7 @@ pub fn nl_info_nce(
             (logits, with_positive(negatives), with_positive(others))
         }
     };
-    // 1 − e^{q·k₋}/S = (S without k₋) / S: summed, not subtracted, to keep its digits near ratio 1.
-    let log_rest = log_sum_exp(logits.clone(), others) - log_sum_exp(logits, negatives);
-    let losses = log_rest.clamp(FLOOR.ln(), 0.0).neg(); // [B, 1]
+    let whole = log_sum_exp(logits.clone(), negatives);
+    let losses = negative_log_complement(of_drawn, log_sum_exp(logits, others), whole); // [B, 1]
     (losses * has_negatives).mean()
 }

@@ -58,8 +58,10 @@ impl Bank {
         let features = normalise_rows(features).select(0, from.clone());
         let probabilities = probabilities.select(0, from);
         let assign = IndexingUpdateOp::Assign;
-        self.features.inplace(|bank| bank.select_assign(0, rows.clone(), features, assign));
-        self.probabilities.inplace(|bank| bank.select_assign(0, rows, probabilities, assign));
+        self.features
+            .inplace(|bank| bank.select_assign(0, rows.clone(), features, assign));
+        self.probabilities
+            .inplace(|bank| bank.select_assign(0, rows, probabilities, assign));
     }
 }
 

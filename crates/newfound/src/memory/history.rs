@@ -22,8 +22,16 @@ impl History {
     /// Every past epoch holds the initial labels. (Random ones would exclude pairs at random for T epochs.)
     pub fn new(initial: &[usize], epochs: usize) -> Self {
         let pending: Vec<u32> = initial.iter().map(|&label| label as u32).collect();
-        let labels = pending.iter().flat_map(|&label| vec![label; epochs]).collect();
-        Self { labels, pending, epochs, slot: 0 }
+        let labels = pending
+            .iter()
+            .flat_map(|&label| vec![label; epochs])
+            .collect();
+        Self {
+            labels,
+            pending,
+            epochs,
+            slot: 0,
+        }
     }
 
     /// Notes the label that an image has in the running epoch.

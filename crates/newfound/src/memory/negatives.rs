@@ -46,7 +46,11 @@ pub fn negatives(
 /// # Shapes
 ///
 /// `negatives` [B, Q] → [B]
-pub fn draw_negatives(negatives: Tensor<2, Bool>, draws: &mut Stream, device: &Device) -> Tensor<1, Int> {
+pub fn draw_negatives(
+    negatives: Tensor<2, Bool>,
+    draws: &mut Stream,
+    device: &Device,
+) -> Tensor<1, Int> {
     let [queries, keys] = negatives.dims();
     let mask = negatives.into_data().convert::<u8>();
     let mask = mask.as_slice::<u8>().expect("converted to bytes");

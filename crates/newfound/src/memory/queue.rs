@@ -19,7 +19,11 @@ pub struct Queue {
 impl Queue {
     /// A queue that starts filled with real features, one row for each of `images`.
     pub fn new(images: Vec<usize>, features: Tensor<2>) -> Self {
-        Self { images, keys: normalise_rows(features), next: 0 }
+        Self {
+            images,
+            keys: normalise_rows(features),
+            next: 0,
+        }
     }
 
     /// Replaces the oldest rows by a batch of keys.
@@ -39,7 +43,8 @@ impl Queue {
         }
         self.next = (self.next + kept.len()) % rows;
         let places = indices(places.into_iter(), &keys);
-        self.keys.inplace(|ring| ring.select_assign(0, places, keys, IndexingUpdateOp::Assign));
+        self.keys
+            .inplace(|ring| ring.select_assign(0, places, keys, IndexingUpdateOp::Assign));
     }
 }
 
@@ -49,15 +54,24 @@ mod tests {
     use burn::tensor::Device;
 
     fn queue(rows: usize) -> Queue {
-        Queue::new((0..rows).collect(), Tensor::ones([rows, 2], &Device::flex()))
+        Queue::new(
+            (0..rows).collect(),
+            Tensor::ones([rows, 2], &Device::flex()),
+        )
     }
 
     #[test]
     fn the_oldest_keys_go_first_and_the_ring_closes() {
         let mut queue = queue(3);
-        queue.push(&[7, 8], Tensor::from_data([[3.0, 0.0], [0.0, 2.0]], &Device::flex()));
+        queue.push(
+            &[7, 8],
+            Tensor::from_data([[3.0, 0.0], [0.0, 2.0]], &Device::flex()),
+        );
         assert_eq!((queue.images.as_slice(), queue.next), (&[7, 8, 2][..], 2));
-        queue.push(&[9, 10], Tensor::from_data([[-1.0, 0.0], [0.0, -1.0]], &Device::flex()));
+        queue.push(
+            &[9, 10],
+            Tensor::from_data([[-1.0, 0.0], [0.0, -1.0]], &Device::flex()),
+        );
         assert_eq!((queue.images.as_slice(), queue.next), (&[10, 8, 9][..], 1));
         let keys: Vec<f32> = crate::network::download(queue.keys);
         assert_eq!(keys, [0.0, -1.0, 0.0, 1.0, -1.0, 0.0]);
@@ -66,7 +80,10 @@ mod tests {
     #[test]
     fn a_batch_longer_than_the_queue_leaves_its_last_keys() {
         let mut queue = queue(2);
-        queue.push(&[5, 6, 7], Tensor::from_data([[1.0, 0.0], [0.0, 1.0], [0.0, -5.0]], &Device::flex()));
+        queue.push(
+            &[5, 6, 7],
+            Tensor::from_data([[1.0, 0.0], [0.0, 1.0], [0.0, -5.0]], &Device::flex()),
+        );
         assert_eq!(queue.images, [6, 7]);
         assert_eq!(crate::network::download(queue.keys), [0.0, 1.0, 0.0, -1.0]);
     }

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Backbone {
-    /// Ours, for images of about 32 to 64 pixels: a 3×3 stem without pooling and three stages of two
-    /// basic blocks with 16, 32 and 64 channels.
+    /// Ours, for images of about 32 to 64 pixels: a 3×3 stem of stride 2 without pooling and three stages of two
+    /// basic blocks with 32, 64 and 128 channels.
     Small,
     /// ResNet-18: basic blocks 2-2-2-2.
     Resnet18,
@@ -33,8 +33,13 @@ pub enum BlockKind {
 
 impl Backbone {
     /// All of them, smallest first.
-    pub const ALL: [Backbone; 5] =
-        [Self::Small, Self::Resnet18, Self::Resnet34, Self::Resnet50, Self::Resnet101];
+    pub const ALL: [Backbone; 5] = [
+        Self::Small,
+        Self::Resnet18,
+        Self::Resnet34,
+        Self::Resnet50,
+        Self::Resnet101,
+    ];
 
     /// Number of blocks of each stage.
     pub fn blocks(self) -> &'static [usize] {
@@ -56,7 +61,7 @@ impl Backbone {
 
     /// Channels of the stem, and of the first stage's 3×3 convolutions.
     pub fn width(self) -> usize {
-        if self == Self::Small { 16 } else { 64 }
+        if self == Self::Small { 32 } else { 64 }
     }
 
     /// Size of the pooled features, before any bottleneck layer.
@@ -90,10 +95,16 @@ impl FromStr for Backbone {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|b| b.to_string() == text).ok_or_else(|| {
-            let known: Vec<_> = Self::ALL.iter().map(Self::to_string).collect();
-            format!("no backbone is called {text:?}: it is one of {}", known.join(", "))
-        })
+        Self::ALL
+            .into_iter()
+            .find(|b| b.to_string() == text)
+            .ok_or_else(|| {
+                let known: Vec<_> = Self::ALL.iter().map(Self::to_string).collect();
+                format!(
+                    "no backbone is called {text:?}: it is one of {}",
+                    known.join(", ")
+                )
+            })
     }
 }
 

@@ -22,7 +22,13 @@ impl Bottleneck {
         let part = Part::Bottleneck;
         let start = Start::Uniform(1.0 / (input as f64).sqrt());
         Self {
-            weight: build.parameter(part, "bottleneck.weight".into(), vec![width, input], true, start),
+            weight: build.parameter(
+                part,
+                "bottleneck.weight".into(),
+                vec![width, input],
+                true,
+                start,
+            ),
             bias: build.parameter(part, "bottleneck.bias".into(), vec![width], true, start),
             norm: build.norm(part, "bottleneck_norm", width),
         }
@@ -31,7 +37,12 @@ impl Bottleneck {
     /// # Shapes
     ///
     /// `pooled` [B, features of the body] → [B, D]
-    pub(super) fn forward(&self, parameters: &Parameters, pooled: Tensor<2>, pass: &Pass) -> Tensor<2> {
+    pub(super) fn forward(
+        &self,
+        parameters: &Parameters,
+        pooled: Tensor<2>,
+        pass: &Pass,
+    ) -> Tensor<2> {
         let weight = parameters.get::<2>(self.weight);
         let bias = parameters.get::<1>(self.bias);
         let x = pooled.matmul(weight.transpose()) + bias.unsqueeze();

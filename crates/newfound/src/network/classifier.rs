@@ -29,10 +29,15 @@ impl Classifier {
         // Xavier; the gain starts at the norm such a row has on average, so that W starts near v.
         let deviation = (2.0 / (features + outputs) as f64).sqrt();
         let norm = (deviation * (features as f64).sqrt()) as f32;
-        let mut declare =
-            |name: &str, shape, start| build.parameter(part, format!("classifier.{name}"), shape, true, start);
+        let mut declare = |name: &str, shape, start| {
+            build.parameter(part, format!("classifier.{name}"), shape, true, start)
+        };
         Self {
-            direction: declare("weight_v", vec![outputs, features], Start::Normal(deviation)),
+            direction: declare(
+                "weight_v",
+                vec![outputs, features],
+                Start::Normal(deviation),
+            ),
             gain: declare("weight_g", vec![outputs], Start::Constant(norm)),
             bias: declare("bias", vec![outputs], Start::Constant(0.0)),
         }
@@ -94,17 +99,34 @@ impl Head {
 
     /// As the named parameters of a [`Classifier`].
     pub fn into_arrays(self) -> [(String, Array); 3] {
-        let gains = (0..self.outputs()).map(|class| norm(self.row(class))).collect();
+        let gains = (0..self.outputs())
+            .map(|class| norm(self.row(class)))
+            .collect();
         let outputs = vec![self.outputs()];
         [
             ("classifier.weight_v".into(), self.prototypes),
-            ("classifier.weight_g".into(), Array { shape: outputs.clone(), values: gains }),
-            ("classifier.bias".into(), Array { shape: outputs, values: self.bias }),
+            (
+                "classifier.weight_g".into(),
+                Array {
+                    shape: outputs.clone(),
+                    values: gains,
+                },
+            ),
+            (
+                "classifier.bias".into(),
+                Array {
+                    shape: outputs,
+                    values: self.bias,
+                },
+            ),
         ]
     }
 }
 
 /// Length of a row, accumulated in double precision.
 pub fn norm(row: &[f32]) -> f32 {
-    row.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt() as f32
+    row.iter()
+        .map(|&x| f64::from(x).powi(2))
+        .sum::<f64>()
+        .sqrt() as f32
 }

@@ -81,7 +81,11 @@ pub(super) fn unit(
             )
         }
     };
-    (Tensor::from_dispatch(y), Tensor::from_dispatch(mean), Tensor::from_dispatch(variance))
+    (
+        Tensor::from_dispatch(y),
+        Tensor::from_dispatch(mean),
+        Tensor::from_dispatch(variance),
+    )
 }
 
 /// See [`ChannelsLast::max_pool`].
@@ -91,7 +95,9 @@ pub(super) fn max_pool(x: Tensor<4>) -> Tensor<4> {
 
 /// See [`ChannelsLast::global_average`].
 pub(super) fn global_average(x: Tensor<4>) -> Tensor<2> {
-    Tensor::from_dispatch(<Dispatch as ChannelsLast>::global_average(x.into_dispatch()))
+    Tensor::from_dispatch(<Dispatch as ChannelsLast>::global_average(
+        x.into_dispatch(),
+    ))
 }
 
 /// A tensor of the CPU backend.
@@ -99,7 +105,9 @@ type Plain = FloatTensor<Flex>;
 
 /// Its values; the tensor must have been made contiguous.
 fn values(tensor: &Plain) -> &[f32] {
-    tensor.as_slice::<f32>().expect("contiguous single-precision values")
+    tensor
+        .as_slice::<f32>()
+        .expect("contiguous single-precision values")
 }
 
 fn tensor(values: Vec<f32>, shape: impl Into<Vec<usize>>) -> Plain {
@@ -126,7 +134,12 @@ fn convolution(x: &Plain, gamma: &Plain, options: &UnitOptions) -> kernels::Conv
 }
 
 fn output_shape(conv: &kernels::Conv) -> [usize; 4] {
-    [conv.batch, conv.output_height(), conv.output_width(), conv.outputs]
+    [
+        conv.batch,
+        conv.output_height(),
+        conv.output_width(),
+        conv.outputs,
+    ]
 }
 
 /// What the backward pass of a unit needs.
@@ -182,25 +195,61 @@ fn unit_with_saved(
     let mut convolved = vec![0.0; conv.output_len()];
     let (mean, variance) = if options.training {
         let mut statistics = kernels::Statistics::default();
-        kernels::forward_with_statistics(&conv, values(&x), &weights, &mut convolved, &mut statistics);
-        (tensor(statistics.mean, [conv.outputs]), tensor(statistics.variance, [conv.outputs]))
+        kernels::forward_with_statistics(
+            &conv,
+            values(&x),
+            &weights,
+            &mut convolved,
+            &mut statistics,
+        );
+        (
+            tensor(statistics.mean, [conv.outputs]),
+            tensor(statistics.variance, [conv.outputs]),
+        )
     } else {
-        kernels::forward(&conv, values(&x), &weights, &kernels::Epilogue::default(), &mut convolved);
+        kernels::forward(
+            &conv,
+            values(&x),
+            &weights,
+            &kernels::Epilogue::default(),
+            &mut convolved,
+        );
         (mean, variance)
     };
     let convolved = tensor(convolved, output_shape(&conv));
-    let mut saved = Saved { conv, options, x, weight, gamma, beta, mean, variance, convolved, y: None };
+    let mut saved = Saved {
+        conv,
+        options,
+        x,
+        weight,
+        gamma,
+        beta,
+        mean,
+        variance,
+        convolved,
+        y: None,
+    };
     let shortcut = shortcut.map(|shortcut| shortcut.to_contiguous());
     let mut y = vec![0.0; conv.output_len()];
     let residual = shortcut.as_ref().map(values);
-    kernels::batch_norm(&saved.norm(), values(&saved.convolved), residual, activation(&options), &mut y);
+    kernels::batch_norm(
+        &saved.norm(),
+        values(&saved.convolved),
+        residual,
+        activation(&options),
+        &mut y,
+    );
     let y = tensor(y, output_shape(&conv));
     saved.y = (shortcut.is_some() && options.relu).then(|| y.clone());
     (y, saved)
 }
 
 fn activation(options: &UnitOptions) -> kernels::Activation {
-    if options.relu { kernels::Activation::Relu } else { kernels::Activation::Identity }
+    if options.relu {
+        kernels::Activation::Relu
+    } else {
+        kernels::Activation::Identity
+    }
 }
 
 /// A unit outside of any graph: nothing is kept.
@@ -239,7 +288,13 @@ fn unit_alone(
         activation: activation(&options),
     };
     let mut y = vec![0.0; conv.output_len()];
-    kernels::forward(&conv, values(&x), &packed(&conv, &weight), &epilogue, &mut y);
+    kernels::forward(
+        &conv,
+        values(&x),
+        &packed(&conv, &weight),
+        &epilogue,
+        &mut y,
+    );
     (tensor(y, output_shape(&conv)), mean, variance)
 }
 
@@ -266,7 +321,16 @@ impl ChannelsLast for Flex {
         shortcut: Plain,
         options: UnitOptions,
     ) -> (Plain, Plain, Plain) {
-        unit_alone(x, weight, gamma, beta, mean, variance, Some(shortcut), options)
+        unit_alone(
+            x,
+            weight,
+            gamma,
+            beta,
+            mean,
+            variance,
+            Some(shortcut),
+            options,
+        )
     }
 
     fn max_pool(x: Plain) -> Plain {
@@ -286,7 +350,15 @@ impl ChannelsLast for Flex {
 fn pooled(x: Plain) -> (Plain, kernels::MaxPool, Vec<u8>) {
     let x = x.to_contiguous();
     let [batch, height, width, channels] = dims(&x);
-    let pool = kernels::MaxPool { batch, height, width, channels, window: 3, stride: 2, padding: 1 };
+    let pool = kernels::MaxPool {
+        batch,
+        height,
+        width,
+        channels,
+        window: 3,
+        stride: 2,
+        padding: 1,
+    };
     let (mut y, mut winners) = (vec![0.0; pool.output_len()], vec![0; pool.output_len()]);
     kernels::max_pool(&pool, values(&x), &mut y, &mut winners);
     let shape = [batch, pool.output_height(), pool.output_width(), channels];
@@ -303,8 +375,11 @@ impl UnitBackward {
         let dy = gradients.consume::<Flex>(&ops.node).to_contiguous();
         let saved = ops.state;
         let conv = saved.conv;
-        let (mut dconvolved, mut dgamma, mut dbeta) =
-            (vec![0.0; conv.output_len()], vec![0.0; conv.outputs], vec![0.0; conv.outputs]);
+        let (mut dconvolved, mut dgamma, mut dbeta) = (
+            vec![0.0; conv.output_len()],
+            vec![0.0; conv.outputs],
+            vec![0.0; conv.outputs],
+        );
         let mut dshortcut = (N == 5).then(|| vec![0.0; conv.output_len()]);
         let gate = match (&saved.y, saved.options.relu) {
             (Some(y), _) => kernels::Gate::ReluOf(values(y)),
@@ -415,7 +490,8 @@ impl<C: CheckpointStrategy> ChannelsLast for Autodiff<Flex, C> {
     ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
         let nodes = [x.node(), weight.node(), gamma.node(), beta.node()];
         let prepared = UnitBackward.prepare::<C>(nodes).compute_bound().stateful();
-        let inputs = [x, weight, gamma, beta, mean, variance].map(FloatTensor::<Self>::into_primitive);
+        let inputs =
+            [x, weight, gamma, beta, mean, variance].map(FloatTensor::<Self>::into_primitive);
         finish::<C, 4>(prepared, inputs, None, options)
     }
 
@@ -429,15 +505,26 @@ impl<C: CheckpointStrategy> ChannelsLast for Autodiff<Flex, C> {
         shortcut: FloatTensor<Self>,
         options: UnitOptions,
     ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
-        let nodes = [x.node(), weight.node(), gamma.node(), beta.node(), shortcut.node()];
+        let nodes = [
+            x.node(),
+            weight.node(),
+            gamma.node(),
+            beta.node(),
+            shortcut.node(),
+        ];
         let prepared = UnitBackward.prepare::<C>(nodes).compute_bound().stateful();
-        let inputs = [x, weight, gamma, beta, mean, variance].map(FloatTensor::<Self>::into_primitive);
+        let inputs =
+            [x, weight, gamma, beta, mean, variance].map(FloatTensor::<Self>::into_primitive);
         finish::<C, 5>(prepared, inputs, Some(shortcut.into_primitive()), options)
     }
 
     fn max_pool(x: FloatTensor<Self>) -> FloatTensor<Self> {
         let (y, pool, winners) = pooled(x.primitive().clone());
-        match MaxPoolBackward.prepare::<C>([x.node()]).compute_bound().stateful() {
+        match MaxPoolBackward
+            .prepare::<C>([x.node()])
+            .compute_bound()
+            .stateful()
+        {
             OpsKind::Tracked(prepared) => prepared.finish((pool, winners), y),
             OpsKind::UnTracked(prepared) => prepared.finish(y),
         }
@@ -446,7 +533,11 @@ impl<C: CheckpointStrategy> ChannelsLast for Autodiff<Flex, C> {
     fn global_average(x: FloatTensor<Self>) -> FloatTensor<Self> {
         let shape = dims(x.primitive());
         let y = Flex::global_average(x.primitive().clone());
-        match GlobalAverageBackward.prepare::<C>([x.node()]).compute_bound().stateful() {
+        match GlobalAverageBackward
+            .prepare::<C>([x.node()])
+            .compute_bound()
+            .stateful()
+        {
             OpsKind::Tracked(prepared) => prepared.finish(shape, y),
             OpsKind::UnTracked(prepared) => prepared.finish(y),
         }
@@ -469,12 +560,17 @@ where
     let constant = |primitive: Plain| Tracked::<C>::new(primitive);
     match kind {
         OpsKind::Tracked(prepared) => {
-            let (y, saved) = unit_with_saved(x, weight, gamma, beta, mean, variance, shortcut, options);
-            let (mean, variance) = (constant(saved.mean.clone()), constant(saved.variance.clone()));
+            let (y, saved) =
+                unit_with_saved(x, weight, gamma, beta, mean, variance, shortcut, options);
+            let (mean, variance) = (
+                constant(saved.mean.clone()),
+                constant(saved.variance.clone()),
+            );
             (prepared.finish(saved, y), mean, variance)
         }
         OpsKind::UnTracked(prepared) => {
-            let (y, mean, variance) = unit_alone(x, weight, gamma, beta, mean, variance, shortcut, options);
+            let (y, mean, variance) =
+                unit_alone(x, weight, gamma, beta, mean, variance, shortcut, options);
             (prepared.finish(y), constant(mean), constant(variance))
         }
     }

@@ -2,10 +2,10 @@
 
 use std::cell::RefCell;
 
+use burn::tensor::Tensor;
 use burn::tensor::activation::relu;
 use burn::tensor::module::{adaptive_avg_pool2d, batch_norm, batch_norm_train, conv2d, max_pool2d};
 use burn::tensor::ops::{ConvOptions, MaxPoolOptions};
-use burn::tensor::Tensor;
 
 use super::cpu::{self, UnitOptions};
 use super::layers::{EPSILON, Norm, STATISTICS_MOMENTUM, Unit};
@@ -34,12 +34,18 @@ struct Measured {
 impl Pass {
     /// Every part normalises with its running statistics.
     pub fn evaluation() -> Self {
-        Self { training_from: None, measured: RefCell::default() }
+        Self {
+            training_from: None,
+            measured: RefCell::default(),
+        }
     }
 
     /// Parts from `part` on normalise with the batch's statistics; those before it are frozen.
     pub fn training_from(part: Part) -> Self {
-        Self { training_from: Some(part), measured: RefCell::default() }
+        Self {
+            training_from: Some(part),
+            measured: RefCell::default(),
+        }
     }
 
     /// Every part normalises with the batch's statistics.
@@ -57,12 +63,21 @@ impl Pass {
         let (mean, biased) = (mean.inner(), biased.inner());
         // A batch with one value per channel has no variance to speak of: n − 1 must not be 0.
         let variance = biased.mul_scalar(count as f64 / (count.max(2) - 1) as f64);
-        self.measured.borrow_mut().push(Measured { norm, mean, variance });
+        self.measured.borrow_mut().push(Measured {
+            norm,
+            mean,
+            variance,
+        });
     }
 
     /// Moves the running statistics of `parameters` towards what this pass measured.
     pub fn update(self, parameters: &mut Parameters) {
-        for Measured { norm, mean, variance } in self.measured.into_inner() {
+        for Measured {
+            norm,
+            mean,
+            variance,
+        } in self.measured.into_inner()
+        {
             for (index, batch) in [(norm.mean, mean), (norm.variance, variance)] {
                 parameters.values[index].inplace(|running| {
                     running.mul_scalar(1.0 - STATISTICS_MOMENTUM)
@@ -153,7 +168,12 @@ fn cpu_unit(
 ) -> Tensor<4> {
     let [batch, height, width, _] = x.dims();
     let training = pass.trains(norm.part);
-    let options = UnitOptions { kernel: conv.kernel, stride: conv.stride, relu, training };
+    let options = UnitOptions {
+        kernel: conv.kernel,
+        stride: conv.stride,
+        relu,
+        training,
+    };
     let value = |index: usize| parameters.values[index].clone();
     let vectors = [norm.weight, norm.bias, norm.mean, norm.variance].map(value);
     let (y, mean, variance) = cpu::unit(x, value(conv.weight), vectors, shortcut, options);
@@ -171,14 +191,20 @@ pub(super) fn normalise<const N: usize>(
     x: Tensor<N>,
     pass: &Pass,
 ) -> Tensor<N> {
-    let (weight, bias) = (parameters.get::<1>(norm.weight), parameters.get::<1>(norm.bias));
+    let (weight, bias) = (
+        parameters.get::<1>(norm.weight),
+        parameters.get::<1>(norm.bias),
+    );
     if pass.trains(norm.part) {
         let count = x.shape().num_elements() / x.dims()[1];
         let out = batch_norm_train(x, weight, bias, EPSILON);
         pass.note(*norm, out.mean, out.variance, count);
         out.output
     } else {
-        let (mean, variance) = (parameters.get::<1>(norm.mean), parameters.get::<1>(norm.variance));
+        let (mean, variance) = (
+            parameters.get::<1>(norm.mean),
+            parameters.get::<1>(norm.variance),
+        );
         batch_norm(x, weight, bias, mean, variance, EPSILON)
     }
 }

@@ -74,7 +74,13 @@ impl Builder {
         learned: bool,
         start: Start,
     ) -> usize {
-        self.specs.push(Spec { name, shape, part, learned, start });
+        self.specs.push(Spec {
+            name,
+            shape,
+            part,
+            learned,
+            start,
+        });
         self.specs.len() - 1
     }
 
@@ -82,7 +88,13 @@ impl Builder {
     pub fn norm(&mut self, part: Part, name: &str, channels: usize) -> Norm {
         let mut vector = |suffix: &str, learned, start| {
             let start = Start::Constant(start);
-            self.parameter(part, format!("{name}.{suffix}"), vec![channels], learned, start)
+            self.parameter(
+                part,
+                format!("{name}.{suffix}"),
+                vec![channels],
+                learned,
+                start,
+            )
         };
         Norm {
             part,
@@ -112,6 +124,13 @@ impl Builder {
             true,
             Start::Normal(deviation),
         );
-        Unit { conv: Conv { weight, kernel, stride }, norm: self.norm(part, norm, output) }
+        Unit {
+            conv: Conv {
+                weight,
+                kernel,
+                stride,
+            },
+            norm: self.norm(part, norm, output),
+        }
     }
 }

@@ -41,12 +41,20 @@ impl Network {
         let mut build = Builder::default();
         let body = Body::declare(&architecture, &mut build);
         let pooled = architecture.backbone.features();
-        let bottleneck =
-            architecture.bottleneck.map(|width| Bottleneck::declare(&mut build, [pooled, width]));
+        let bottleneck = architecture
+            .bottleneck
+            .map(|width| Bottleneck::declare(&mut build, [pooled, width]));
         let sizes = [architecture.features(), architecture.outputs];
         let classifier = Classifier::declare(&mut build, sizes);
         let specs = Arc::new(build.specs);
-        Self { architecture, engine, specs, body, bottleneck, classifier }
+        Self {
+            architecture,
+            engine,
+            specs,
+            body,
+            bottleneck,
+            classifier,
+        }
     }
 
     /// What it is.

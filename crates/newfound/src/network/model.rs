@@ -66,7 +66,10 @@ impl Model {
                 broken.len(),
                 path.display()
             );
-            return Err(Error::request(message, "the file is damaged or its training had diverged; use another one"));
+            return Err(Error::request(
+                message,
+                "the file is damaged or its training had diverged; use another one",
+            ));
         }
         Ok(model)
     }
@@ -81,13 +84,15 @@ impl Model {
     /// The layers, and the weights on a device.
     pub fn load(&self, engine: Engine, device: &Device) -> (Network, Parameters) {
         let network = Network::new(self.description.architecture, engine);
-        let parameters = Parameters::from_arrays(network.specs().clone(), self.arrays.clone(), device);
+        let parameters =
+            Parameters::from_arrays(network.specs().clone(), self.arrays.clone(), device);
         (network, parameters)
     }
 
     /// The classifier's prototypes and biases.
     pub fn head(&self) -> Head {
-        let [v, g, bias] = ["weight_v", "weight_g", "bias"].map(|n| &self.arrays[&format!("classifier.{n}")]);
+        let [v, g, bias] =
+            ["weight_v", "weight_g", "bias"].map(|n| &self.arrays[&format!("classifier.{n}")]);
         let width = v.shape[1];
         let rows = v.values.chunks_exact(width).zip(&g.values);
         let scaled = rows.flat_map(|(row, &gain)| {
@@ -95,7 +100,10 @@ impl Model {
             row.iter().map(move |x| x / length * gain)
         });
         Head {
-            prototypes: Array { shape: v.shape.clone(), values: scaled.collect() },
+            prototypes: Array {
+                shape: v.shape.clone(),
+                values: scaled.collect(),
+            },
             bias: bias.values.clone(),
         }
     }
@@ -103,10 +111,22 @@ impl Model {
 
 fn own(text: &str, file: TensorFile, path: &Path) -> Result<Model> {
     let description: Description = serde_json::from_str(text).map_err(|error| {
-        let message = format!("the model's description cannot be understood ({error}): {}", path.display());
-        Error::request(message, "it was made by another version of newfound; train or adapt again with this one")
+        let message = format!(
+            "the model's description cannot be understood ({error}): {}",
+            path.display()
+        );
+        Error::request(
+            message,
+            "it was made by another version of newfound; train or adapt again with this one",
+        )
     })?;
-    let Description { architecture, classes, known, private, .. } = &description;
+    let Description {
+        architecture,
+        classes,
+        known,
+        private,
+        ..
+    } = &description;
     if classes.len() != architecture.outputs || known + private != architecture.outputs {
         let message = format!(
             "the classifier has {} outputs but the model names {} classes ({known} known, {private} private): {}",
@@ -114,25 +134,39 @@ fn own(text: &str, file: TensorFile, path: &Path) -> Result<Model> {
             classes.len(),
             path.display()
         );
-        return Err(Error::request(message, "the file is damaged; use another one"));
+        return Err(Error::request(
+            message,
+            "the file is damaged; use another one",
+        ));
     }
     let network = Network::new(*architecture, Engine::Burn);
     let arrays = fitting(file, &network, path)?;
-    Ok(Model { description, arrays })
+    Ok(Model {
+        description,
+        arrays,
+    })
 }
 
 /// The tensors that a network needs, and no others.
 fn fitting(file: TensorFile, network: &Network, path: &Path) -> Result<BTreeMap<String, Array>> {
-    weights::reconcile(file, &shapes(network.specs()), Tolerated::default())
-        .map_err(|mismatch| ErrorKind::Mismatch { path: path.into(), mismatch }.into())
+    weights::reconcile(file, &shapes(network.specs()), Tolerated::default()).map_err(|mismatch| {
+        ErrorKind::Mismatch {
+            path: path.into(),
+            mismatch,
+        }
+        .into()
+    })
 }
 
 /// What the tensors of a torchvision-style file say about the network.
 pub fn recognise(file: &TensorFile, path: &Path) -> Result<Backbone> {
     let has = |name: &str| file.tensors.contains_key(name);
-    let stem = file.tensors.get("conv1.weight").map(|array| array.shape.clone());
+    let stem = file
+        .tensors
+        .get("conv1.weight")
+        .map(|array| array.shape.clone());
     let backbone = match (stem.as_deref(), has("layer1.0.conv3.weight")) {
-        (Some([16, 3, 3, 3]), false) => Some(Backbone::Small),
+        (Some([32, 3, 3, 3]), false) => Some(Backbone::Small),
         (Some([64, 3, 7, 7]), false) if has("layer3.5.conv1.weight") => Some(Backbone::Resnet34),
         (Some([64, 3, 7, 7]), false) => Some(Backbone::Resnet18),
         (Some([64, 3, 7, 7]), true) if has("layer3.22.conv1.weight") => Some(Backbone::Resnet101),
@@ -161,11 +195,18 @@ pub fn stated_stride(file: &TensorFile) -> Option<StridePlacement> {
 }
 
 fn from_elsewhere(mut file: TensorFile, foreign: &Foreign, path: &Path) -> Result<Model> {
+    file.unwrap_names();
     let backbone = recognise(&file, path)?;
     let stride = foreign.stride.or(stated_stride(&file)).unwrap_or_default();
     let Some(weight) = file.tensors.remove("fc.weight") else {
-        let message = format!("there is no classifier in this file (no tensor fc.weight): {}", path.display());
-        return Err(Error::request(message, "train one on top of it: newfound train IMAGES --weights FILE --out MODEL"));
+        let message = format!(
+            "there is no classifier in this file (no tensor fc.weight): {}",
+            path.display()
+        );
+        return Err(Error::request(
+            message,
+            "train one on top of it: newfound train IMAGES --weights FILE --out MODEL",
+        ));
     };
     let features = backbone.features();
     if weight.shape.len() != 2 || weight.shape[1] != features {
@@ -174,13 +215,26 @@ fn from_elsewhere(mut file: TensorFile, foreign: &Foreign, path: &Path) -> Resul
             weight.shape,
             path.display()
         );
-        return Err(Error::request(message, "only a single linear layer after the pooled features can be taken as it is"));
+        return Err(Error::request(
+            message,
+            "only a single linear layer after the pooled features can be taken as it is",
+        ));
     }
     let outputs = weight.shape[0];
-    let bias = file.tensors.remove("fc.bias").map_or(vec![0.0; outputs], |array| array.values);
+    let bias = file
+        .tensors
+        .remove("fc.bias")
+        .map_or(vec![0.0; outputs], |array| array.values);
     if bias.len() != outputs {
-        let message = format!("fc.bias has {} values for {outputs} classes: {}", bias.len(), path.display());
-        return Err(Error::request(message, "the file is damaged; use another one"));
+        let message = format!(
+            "fc.bias has {} values for {outputs} classes: {}",
+            bias.len(),
+            path.display()
+        );
+        return Err(Error::request(
+            message,
+            "the file is damaged; use another one",
+        ));
     }
     let classes = match &foreign.classes {
         None => (0..outputs).map(|class| format!("class-{class}")).collect(),
@@ -191,11 +245,25 @@ fn from_elsewhere(mut file: TensorFile, foreign: &Foreign, path: &Path) -> Resul
                 names.len(),
                 path.display()
             );
-            return Err(Error::request(message, "pass the list the model was trained with"));
+            return Err(Error::request(
+                message,
+                "pass the list the model was trained with",
+            ));
         }
     };
-    file.tensors.extend(Head { prototypes: weight, bias }.into_arrays());
-    let architecture = Architecture { backbone, stride, bottleneck: None, outputs };
+    file.tensors.extend(
+        Head {
+            prototypes: weight,
+            bias,
+        }
+        .into_arrays(),
+    );
+    let architecture = Architecture {
+        backbone,
+        stride,
+        bottleneck: None,
+        outputs,
+    };
     let network = Network::new(architecture, Engine::Burn);
     let arrays = fitting(file, &network, path)?;
     let description = Description {
@@ -206,5 +274,8 @@ fn from_elsewhere(mut file: TensorFile, foreign: &Foreign, path: &Path) -> Resul
         geometry: Geometry::for_crop(foreign.crop.unwrap_or(backbone.usual_crop())),
         normalisation: Normalisation::default(),
     };
-    Ok(Model { description, arrays })
+    Ok(Model {
+        description,
+        arrays,
+    })
 }

@@ -77,7 +77,10 @@ impl Parameters {
             };
             upload((0..spec.size()).map(|_| draw()).collect(), device)
         });
-        Self { values: values.collect(), specs }
+        Self {
+            values: values.collect(),
+            specs,
+        }
     }
 
     /// From named arrays that are known to have the right shapes.
@@ -91,17 +94,25 @@ impl Parameters {
         device: &Device,
     ) -> Self {
         let values = specs.iter().map(|spec| {
-            let array = arrays.remove(&spec.name).expect("reconciled with the specs before");
+            let array = arrays
+                .remove(&spec.name)
+                .expect("reconciled with the specs before");
             assert_eq!(array.shape, spec.shape, "{}", spec.name);
             upload(array.values, device)
         });
-        Self { values: values.collect(), specs }
+        Self {
+            values: values.collect(),
+            specs,
+        }
     }
 
     /// As named arrays, for a file.
     pub fn to_arrays(&self) -> BTreeMap<String, Array> {
         let array = |(spec, value): (&Spec, &Tensor<1>)| {
-            let array = Array { shape: spec.shape.clone(), values: download(value.clone()) };
+            let array = Array {
+                shape: spec.shape.clone(),
+                values: download(value.clone()),
+            };
             (spec.name.clone(), array)
         };
         self.specs.iter().zip(&self.values).map(array).collect()
@@ -111,7 +122,11 @@ impl Parameters {
     pub fn tracked(&self, trains: impl Fn(&Spec) -> bool) -> Self {
         let track = |(spec, value): (&Spec, &Tensor<1>)| {
             let value = value.clone().autodiff();
-            if spec.learned && trains(spec) { value.require_grad() } else { value }
+            if spec.learned && trains(spec) {
+                value.require_grad()
+            } else {
+                value
+            }
         };
         Self {
             specs: self.specs.clone(),
@@ -121,8 +136,11 @@ impl Parameters {
 
     /// Parameter number `index` in its shape.
     pub(super) fn get<const N: usize>(&self, index: usize) -> Tensor<N> {
-        let shape: [usize; N] =
-            self.specs[index].shape.as_slice().try_into().expect("the layer knows its rank");
+        let shape: [usize; N] = self.specs[index]
+            .shape
+            .as_slice()
+            .try_into()
+            .expect("the layer knows its rank");
         self.values[index].clone().reshape(shape)
     }
 
@@ -143,7 +161,10 @@ impl Parameters {
 
 /// Names and shapes, to compare a file with.
 pub fn shapes(specs: &[Spec]) -> BTreeMap<String, Vec<usize>> {
-    specs.iter().map(|spec| (spec.name.clone(), spec.shape.clone())).collect()
+    specs
+        .iter()
+        .map(|spec| (spec.name.clone(), spec.shape.clone()))
+        .collect()
 }
 
 /// A flat tensor with these values.
@@ -158,5 +179,7 @@ pub fn upload(values: Vec<f32>, device: &Device) -> Tensor<1> {
 ///
 /// If the device fails: there is nothing to go on with then.
 pub fn download<const N: usize>(tensor: Tensor<N>) -> Vec<f32> {
-    tensor.try_into_vec_as::<f32>().expect("the device gives its values back")
+    tensor
+        .try_into_vec_as::<f32>()
+        .expect("the device gives its values back")
 }

@@ -29,8 +29,8 @@ impl Body {
         let backbone = architecture.backbone;
         let width = backbone.width();
         let small_images = backbone == super::Backbone::Small;
-        let (kernel, stride) = if small_images { (3, 1) } else { (7, 2) };
-        let stem = build.unit(Part::Body(0), "conv1", "bn1", [3, width], kernel, stride);
+        let kernel = if small_images { 3 } else { 7 };
+        let stem = build.unit(Part::Body(0), "conv1", "bn1", [3, width], kernel, 2);
         let mut channels = width;
         let mut stages = Vec::new();
         for (s, &count) in backbone.blocks().iter().enumerate() {
@@ -39,7 +39,8 @@ impl Body {
             for b in 0..count {
                 let stride = if s > 0 && b == 0 { 2 } else { 1 };
                 let name = format!("layer{}.{b}", s + 1);
-                let block = declare_block(architecture, build, s + 1, &name, channels, inner, stride);
+                let block =
+                    declare_block(architecture, build, s + 1, &name, channels, inner, stride);
                 stage.push(block);
                 channels = match backbone.kind() {
                     BlockKind::Basic => inner,
@@ -48,7 +49,11 @@ impl Body {
             }
             stages.push(stage);
         }
-        Self { stem, pools: !small_images, stages }
+        Self {
+            stem,
+            pools: !small_images,
+            stages,
+        }
     }
 
     /// Number of parts: the stem and each stage.
@@ -91,12 +96,23 @@ fn declare_block(
 ) -> Block {
     let part = Part::Body(stage);
     let mut unit = |i: usize, sizes, kernel, stride| {
-        build.unit(part, &format!("{name}.conv{i}"), &format!("{name}.bn{i}"), sizes, kernel, stride)
+        build.unit(
+            part,
+            &format!("{name}.conv{i}"),
+            &format!("{name}.bn{i}"),
+            sizes,
+            kernel,
+            stride,
+        )
     };
     let (units, outer) = match architecture.backbone.kind() {
-        BlockKind::Basic => {
-            (vec![unit(1, [channels, inner], 3, stride), unit(2, [inner, inner], 3, 1)], inner)
-        }
+        BlockKind::Basic => (
+            vec![
+                unit(1, [channels, inner], 3, stride),
+                unit(2, [inner, inner], 3, 1),
+            ],
+            inner,
+        ),
         BlockKind::Bottleneck => {
             let (first, spatial) = match architecture.stride {
                 StridePlacement::First => (stride, 1),
@@ -111,22 +127,31 @@ fn declare_block(
         }
     };
     let downsample = (stride != 1 || channels != outer).then(|| {
-        let (conv, norm) = (format!("{name}.downsample.0"), format!("{name}.downsample.1"));
+        let (conv, norm) = (
+            format!("{name}.downsample.0"),
+            format!("{name}.downsample.1"),
+        );
         build.unit(part, &conv, &norm, [channels, outer], 1, stride)
     });
     Block { units, downsample }
 }
 
 impl Block {
-    fn forward(&self, engine: Engine, parameters: &Parameters, x: Tensor<4>, pass: &Pass) -> Tensor<4> {
+    fn forward(
+        &self,
+        engine: Engine,
+        parameters: &Parameters,
+        x: Tensor<4>,
+        pass: &Pass,
+    ) -> Tensor<4> {
         let shortcut = match &self.downsample {
             Some(unit) => unit.forward(engine, parameters, x.clone(), None, false, pass),
             None => x.clone(),
         };
         let (last, first) = self.units.split_last().expect("a block has units");
-        let inner = first
-            .iter()
-            .fold(x, |x, unit| unit.forward(engine, parameters, x, None, true, pass));
+        let inner = first.iter().fold(x, |x, unit| {
+            unit.forward(engine, parameters, x, None, true, pass)
+        });
         last.forward(engine, parameters, inner, Some(shortcut), true, pass)
     }
 }

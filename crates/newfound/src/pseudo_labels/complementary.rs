@@ -30,11 +30,17 @@ mod tests {
             counts[other] += 1;
         }
         assert_eq!(counts[2], 0);
-        assert!([0, 1, 3].iter().all(|&c| counts[c].abs_diff(10_000) < 400), "{counts:?}");
+        assert!(
+            [0, 1, 3].iter().all(|&c| counts[c].abs_diff(10_000) < 400),
+            "{counts:?}"
+        );
     }
 
     #[test]
     fn two_classes_leave_one_choice() {
-        assert_eq!(complementary_labels(&[0, 1], 2, &mut Stream::new(1, "c", &[])), [1, 0]);
+        assert_eq!(
+            complementary_labels(&[0, 1], 2, &mut Stream::new(1, "c", &[])),
+            [1, 0]
+        );
     }
 }

@@ -18,5 +18,8 @@ pub fn neighbour_consensus(bank: Tensor<2>, neighbours: Tensor<2, Int>) -> Tenso
     let [_, classes] = bank.dims();
     let [batch, k] = neighbours.dims();
     let votes = bank.select(0, neighbours.reshape([batch * k])); // [B·k, K]
-    votes.reshape([batch, k, classes]).mean_dim(1).squeeze_dim(1)
+    votes
+        .reshape([batch, k, classes])
+        .mean_dim(1)
+        .squeeze_dim(1)
 }

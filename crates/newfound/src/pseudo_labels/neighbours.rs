@@ -53,10 +53,13 @@ pub fn nearest(
 /// Positions of the k largest allowed values, largest first, equal values by position.
 fn largest(values: &[f32], k: usize, allowed: impl Fn(usize) -> bool) -> Vec<i64> {
     let mut candidates: Vec<usize> = (0..values.len()).filter(|&i| allowed(i)).collect();
-    assert!(0 < k && k <= candidates.len(), "{k} neighbours among {} rows", candidates.len());
-    let order = |&a: &usize, &b: &usize| -> Ordering {
-        values[b].total_cmp(&values[a]).then(a.cmp(&b))
-    };
+    assert!(
+        0 < k && k <= candidates.len(),
+        "{k} neighbours among {} rows",
+        candidates.len()
+    );
+    let order =
+        |&a: &usize, &b: &usize| -> Ordering { values[b].total_cmp(&values[a]).then(a.cmp(&b)) };
     if k < candidates.len() {
         candidates.select_nth_unstable_by(k - 1, order);
         candidates.truncate(k);

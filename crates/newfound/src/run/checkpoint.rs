@@ -56,11 +56,18 @@ impl<S: Integers> Checkpoint<S> {
         let mut file = weights::read(&path)?;
         let damaged = || {
             let message = format!("the checkpoint cannot be understood: {}", path.display());
-            Error::failed(message, "it is damaged or from another version; start again in another folder")
+            Error::failed(
+                message,
+                "it is damaged or from another version; start again in another folder",
+            )
         };
         let identity = file.metadata.remove(IDENTITY).ok_or_else(damaged)?;
         let text = file.metadata.remove(INTEGERS).ok_or_else(damaged)?;
         let state = serde_json::from_str(&text).map_err(|_| damaged())?;
-        Ok(Some(Self { tensors: file.tensors, state, identity }))
+        Ok(Some(Self {
+            tensors: file.tensors,
+            state,
+            identity,
+        }))
     }
 }

@@ -28,7 +28,11 @@ impl EventLog {
             .map_err(failed)?;
         file.set_len(length).map_err(failed)?;
         file.seek(SeekFrom::Start(length)).map_err(failed)?;
-        Ok(Self { file, path: path.into(), length })
+        Ok(Self {
+            file,
+            path: path.into(),
+            length,
+        })
     }
 
     /// Appends one event.

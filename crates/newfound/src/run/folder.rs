@@ -17,7 +17,10 @@ impl RunFolder {
         let folder = Self { root: root.into() };
         if !resume && root.is_dir() && folder.is_occupied()? {
             let message = format!("there is a run here already: {}", root.display());
-            return Err(Error::request(message, "add --resume to go on with it, or give another folder with --out"));
+            return Err(Error::request(
+                message,
+                "add --resume to go on with it, or give another folder with --out",
+            ));
         }
         fs::create_dir_all(folder.checkpoint())
             .map_err(|source| Error::io("make the run's folder", root, source))?;
@@ -28,8 +31,14 @@ impl RunFolder {
     pub fn open(root: &Path) -> Result<Self> {
         let folder = Self { root: root.into() };
         if !folder.manifest().is_file() {
-            let message = format!("this is not a run (it has no manifest.json): {}", root.display());
-            return Err(Error::request(message, "give the folder that newfound adapt wrote with --out"));
+            let message = format!(
+                "this is not a run (it has no manifest.json): {}",
+                root.display()
+            );
+            return Err(Error::request(
+                message,
+                "give the folder that newfound adapt wrote with --out",
+            ));
         }
         Ok(folder)
     }

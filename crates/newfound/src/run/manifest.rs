@@ -55,23 +55,39 @@ impl Manifest {
 
     /// Reads it.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read(path).map_err(|source| Error::io("read the manifest", path, source))?;
+        let text =
+            std::fs::read(path).map_err(|source| Error::io("read the manifest", path, source))?;
         serde_json::from_slice(&text).map_err(|error| {
-            let message = format!("the manifest cannot be understood ({error}): {}", path.display());
-            Error::request(message, "it is damaged or from another version; run adapt again")
+            let message = format!(
+                "the manifest cannot be understood ({error}): {}",
+                path.display()
+            );
+            Error::request(
+                message,
+                "it is damaged or from another version; run adapt again",
+            )
         })
     }
 
     /// The first difference that makes two runs different functions, in words.
     pub fn difference(&self, other: &Self) -> Option<String> {
         if self.model.blake3 != other.model.blake3 {
-            return Some(format!("the model differs: {} then, {} now", other.model.path, self.model.path));
+            return Some(format!(
+                "the model differs: {} then, {} now",
+                other.model.path, self.model.path
+            ));
         }
         if self.seed != other.seed {
-            return Some(format!("the seed differs: {} then, {} now", other.seed, self.seed));
+            return Some(format!(
+                "the seed differs: {} then, {} now",
+                other.seed, self.seed
+            ));
         }
         if self.device != other.device {
-            return Some(format!("the device differs: {} then, {} now", other.device, self.device));
+            return Some(format!(
+                "the device differs: {} then, {} now",
+                other.device, self.device
+            ));
         }
         if self.newfound != other.newfound || self.burn != other.burn {
             return Some(format!(
@@ -83,7 +99,18 @@ impl Manifest {
             let (then, now) = (other.images.len(), self.images.len());
             return Some(format!("the images differ: {then} then, {now} now"));
         }
-        let pair = self.images.iter().zip(&other.images).find(|(now, then)| now != then);
+        let pair = self
+            .images
+            .iter()
+            .zip(&other.images)
+            .find(|(now, then)| now != then);
         pair.map(|(now, then)| format!("an image differs: {} then, {} now", then.path, now.path))
     }
+}
+
+/// One hash for many.
+pub fn digest(hashes: &[&str]) -> String {
+    blake3::hash(hashes.join("\n").as_bytes())
+        .to_hex()
+        .to_string()
 }

@@ -22,5 +22,5 @@ mod predictions;
 pub use checkpoint::{Checkpoint, Integers};
 pub use event_log::EventLog;
 pub use folder::RunFolder;
-pub use manifest::{BadFile, HashedFile, Manifest};
+pub use manifest::{BadFile, HashedFile, Manifest, digest};
 pub use predictions::{Probabilities, Row, csv_line, read_predictions, write_predictions};

@@ -32,7 +32,9 @@ pub struct Row {
 pub fn write_predictions(path: &Path, rows: &[Row]) -> Result<()> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for row in rows {
-        writer.serialize(row).expect("rows are plain text and numbers");
+        writer
+            .serialize(row)
+            .expect("rows are plain text and numbers");
     }
     let bytes = writer.into_inner().expect("writing to memory cannot fail");
     atomic::write(path, &bytes).map_err(|source| Error::io("write the predictions", path, source))
@@ -40,11 +42,20 @@ pub fn write_predictions(path: &Path, rows: &[Row]) -> Result<()> {
 
 /// Reads all rows.
 pub fn read_predictions(path: &Path) -> Result<Vec<Row>> {
-    let bytes = std::fs::read(path).map_err(|source| Error::io("read the predictions", path, source))?;
-    let rows: Result<Vec<Row>, _> = csv::Reader::from_reader(bytes.as_slice()).deserialize().collect();
+    let bytes =
+        std::fs::read(path).map_err(|source| Error::io("read the predictions", path, source))?;
+    let rows: Result<Vec<Row>, _> = csv::Reader::from_reader(bytes.as_slice())
+        .deserialize()
+        .collect();
     rows.map_err(|error| {
-        let message = format!("the predictions cannot be understood ({error}): {}", path.display());
-        Error::request(message, "the file was changed by hand or cut off; run adapt again")
+        let message = format!(
+            "the predictions cannot be understood ({error}): {}",
+            path.display()
+        );
+        Error::request(
+            message,
+            "the file was changed by hand or cut off; run adapt again",
+        )
     })
 }
 
@@ -64,7 +75,12 @@ pub struct Probabilities {
 impl Probabilities {
     /// Writes them, whole or not at all.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let Self { adapted, refined, source, clustering } = self.clone();
+        let Self {
+            adapted,
+            refined,
+            source,
+            clustering,
+        } = self.clone();
         let tensors = BTreeMap::from([
             ("adapted".to_string(), adapted),
             ("refined".to_string(), refined),
@@ -78,10 +94,16 @@ impl Probabilities {
     pub fn read(path: &Path) -> Result<Self> {
         let mut tensors = weights::read(path)?.tensors;
         let mut take = |name: &str| {
-            tensors.remove(name).filter(|array| array.shape.len() == 2).ok_or_else(|| {
-                let message = format!("there is no matrix {name:?} in this file: {}", path.display());
-                Error::request(message, "it is damaged; run adapt again")
-            })
+            tensors
+                .remove(name)
+                .filter(|array| array.shape.len() == 2)
+                .ok_or_else(|| {
+                    let message = format!(
+                        "there is no matrix {name:?} in this file: {}",
+                        path.display()
+                    );
+                    Error::request(message, "it is damaged; run adapt again")
+                })
         };
         Ok(Self {
             adapted: take("adapted")?,
@@ -94,8 +116,12 @@ impl Probabilities {
 
 /// One row as a line of CSV.
 pub fn csv_line(row: &Row) -> String {
-    let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
-    writer.serialize(row).expect("rows are plain text and numbers");
+    let mut writer = csv::WriterBuilder::new()
+        .has_headers(false)
+        .from_writer(Vec::new());
+    writer
+        .serialize(row)
+        .expect("rows are plain text and numbers");
     let bytes = writer.into_inner().expect("writing to memory cannot fail");
     String::from_utf8(bytes).expect("rows are text")
 }

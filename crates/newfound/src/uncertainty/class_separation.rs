@@ -3,6 +3,7 @@
 use burn::tensor::{Int, Tensor};
 
 use crate::geometry::cosine_distance;
+use crate::indicator::indicator;
 
 /// Both distances 0 leaves the quotient undefined; with this it is ½, the undecided value.
 const TINY: f64 = 1e-12;
@@ -43,7 +44,7 @@ pub fn class_separation(
 ) -> Separation {
     let [_, classes] = refined.dims();
     let first = refined.clone().argmax(1); // [B, 1]
-    let without_first = first.clone().squeeze_dim::<1>(1).one_hot::<2>(classes).bool();
+    let without_first = indicator(first.clone().squeeze_dim(1), classes);
     let second = refined.mask_fill(without_first, -1.0).argmax(1); // [B, 1]
     let distances = cosine_distance(features, prototypes); // [B, K]
     let d_i = distances.clone().gather(1, first.clone()) + TINY;

@@ -3,7 +3,7 @@
 use burn::tensor::Tensor;
 
 /// Keeps 0 · log 0 at 0.
-const TINY: f64 = 1e-30;
+const TINY: f32 = f32::MIN_POSITIVE;
 
 /// Entropy of the refined probabilities, as a share of the largest possible one.
 ///

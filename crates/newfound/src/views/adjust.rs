@@ -42,7 +42,10 @@ pub fn brightness(rgb: &mut [u8], factor: f32) {
 
 /// Moves all values away from (`factor` > 1) or towards the mean grey of the image.
 pub fn contrast(rgb: &mut [u8], factor: f32) {
-    let sum: u64 = pixels(rgb).iter().map(|&pixel| u64::from(luma(pixel))).sum();
+    let sum: u64 = pixels(rgb)
+        .iter()
+        .map(|&pixel| u64::from(luma(pixel)))
+        .sum();
     let mean = sum as f64 / (rgb.len() / 3).max(1) as f64;
     mix_with(rgb, (mean + 0.5) as u8, factor);
 }
@@ -74,8 +77,14 @@ mod tests {
 
     #[test]
     fn brightness_scales_and_truncates() {
-        assert_eq!(after(|rgb| brightness(rgb, 1.4), &[10, 101, 200]), [14, 141, 255]);
-        assert_eq!(after(|rgb| brightness(rgb, 0.6), &[1, 99, 255]), [0, 59, 153]);
+        assert_eq!(
+            after(|rgb| brightness(rgb, 1.4), &[10, 101, 200]),
+            [14, 141, 255]
+        );
+        assert_eq!(
+            after(|rgb| brightness(rgb, 0.6), &[1, 99, 255]),
+            [0, 59, 153]
+        );
     }
 
     #[test]
@@ -83,7 +92,10 @@ mod tests {
         // Greys 100 and 201: mean 150.5, which rounds to 151.
         let rgb = [100, 100, 100, 201, 201, 201];
         assert_eq!(after(|rgb| contrast(rgb, 0.0), &rgb), [151; 6]);
-        assert_eq!(after(|rgb| contrast(rgb, 2.0), &rgb), [49, 49, 49, 251, 251, 251]);
+        assert_eq!(
+            after(|rgb| contrast(rgb, 2.0), &rgb),
+            [49, 49, 49, 251, 251, 251]
+        );
         contrast(&mut [], 2.0);
     }
 

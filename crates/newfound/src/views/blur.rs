@@ -50,7 +50,11 @@ impl Window {
         let pixels = radius as u32;
         let inner = ((1 << 24) as f32 / (radius * 2.0 + 1.0)) as u32;
         let outer = ((1 << 24) - (pixels * 2 + 1) * inner) / 2;
-        Self { radius: pixels as usize, inner, outer }
+        Self {
+            radius: pixels as usize,
+            inner,
+            outer,
+        }
     }
 
     /// One value: `sum` over the whole pixels, `ends` over the two that count in part.
@@ -107,7 +111,9 @@ impl Window {
             }
             radius => {
                 for (i, to) in to.iter_mut().enumerate() {
-                    let sum = (1..=2 * radius + 1).map(|shift| u32::from(line(shift)[i])).sum();
+                    let sum = (1..=2 * radius + 1)
+                        .map(|shift| u32::from(line(shift)[i]))
+                        .sum();
                     *to = self.value(sum, ends(i));
                 }
             }
@@ -124,14 +130,20 @@ mod tests {
         for sigma in [0.1f32, 0.5, 0.9, 1.3, 1.99, 3.0, 7.5] {
             let window = Window::for_sigma(sigma);
             let unit = f64::from(1 << 24);
-            let (inner, outer) = (f64::from(window.inner) / unit, f64::from(window.outer) / unit);
+            let (inner, outer) = (
+                f64::from(window.inner) / unit,
+                f64::from(window.outer) / unit,
+            );
             let radius = window.radius as f64;
             let squares: f64 = (1..=window.radius).map(|k| (k * k) as f64).sum();
             let variance = 2.0 * (inner * squares + outer * (radius + 1.0) * (radius + 1.0));
             let total = inner * (2.0 * radius + 1.0) + 2.0 * outer;
             assert!((total - 1.0).abs() < 1e-6, "{total}");
             let expected = f64::from(sigma * sigma) / 3.0;
-            assert!((variance - expected).abs() < 1e-4 * expected.max(1.0), "{sigma}: {variance}");
+            assert!(
+                (variance - expected).abs() < 1e-4 * expected.max(1.0),
+                "{sigma}: {variance}"
+            );
         }
     }
 
@@ -158,20 +170,35 @@ mod tests {
             assert_eq!(at(centre, centre + d), at(centre, centre - d));
         }
         // The peak of a Gaussian: 255 / (2π σ²) = 18.0.
-        assert!((at(centre, centre) - 18).abs() <= 2, "{}", at(centre, centre));
-        assert!(rgb.as_chunks::<3>().0.iter().all(|pixel| pixel[1] == 0 && pixel[2] == 0));
+        assert!(
+            (at(centre, centre) - 18).abs() <= 2,
+            "{}",
+            at(centre, centre)
+        );
+        assert!(
+            rgb.as_chunks::<3>()
+                .0
+                .iter()
+                .all(|pixel| pixel[1] == 0 && pixel[2] == 0)
+        );
     }
 
     #[test]
     fn the_spelt_out_loops_agree_with_the_general_one() {
         let rgb: Vec<u8> = (0..3 * 40).map(|i| (i * 37 % 251) as u8).collect();
         for radius in [0, 1] {
-            let window = Window { radius, inner: 4_000_000, outer: 1_000_000 };
+            let window = Window {
+                radius,
+                inner: 4_000_000,
+                outer: 1_000_000,
+            };
             let line = |shift: usize| &rgb[3 * shift..][..90];
             let mut fast = vec![0; 90];
             window.combine(line, &mut fast);
             for (i, &value) in fast.iter().enumerate() {
-                let sum = (1..=2 * radius + 1).map(|shift| u32::from(line(shift)[i])).sum();
+                let sum = (1..=2 * radius + 1)
+                    .map(|shift| u32::from(line(shift)[i]))
+                    .sum();
                 let ends = u32::from(line(0)[i]) + u32::from(line(2 * radius + 2)[i]);
                 assert_eq!(value, window.value(sum, ends));
             }

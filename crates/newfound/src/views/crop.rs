@@ -20,21 +20,36 @@ pub struct CropBox {
 impl CropBox {
     /// All of an image.
     pub fn whole(image: &RgbImage) -> Self {
-        Self { left: 0, top: 0, width: image.width(), height: image.height() }
+        Self {
+            left: 0,
+            top: 0,
+            width: image.width(),
+            height: image.height(),
+        }
     }
 
     /// A square of `size` in the middle of `width` × `height`.
     pub fn centre(width: u32, height: u32, size: u32) -> Self {
         // Half a pixel is rounded to the even one, as Python's `round` does.
         let margin = |side: u32| (f64::from(side - size) / 2.0).round_ties_even() as u32;
-        Self { left: margin(width), top: margin(height), width: size, height: size }
+        Self {
+            left: margin(width),
+            top: margin(height),
+            width: size,
+            height: size,
+        }
     }
 
     /// A square of `size` anywhere in `width` × `height` (torchvision's `RandomCrop`).
     pub fn random(width: u32, height: u32, size: u32, draws: &mut Stream) -> Self {
         let top = draws.below(u64::from(height - size) + 1) as u32;
         let left = draws.below(u64::from(width - size) + 1) as u32;
-        Self { left, top, width: size, height: size }
+        Self {
+            left,
+            top,
+            width: size,
+            height: size,
+        }
     }
 
     /// A rectangle of random area, shape and place (torchvision's `RandomResizedCrop`).
@@ -50,7 +65,12 @@ impl CropBox {
             if (1..=width).contains(&w) && (1..=height).contains(&h) {
                 let top = draws.below(u64::from(height - h) + 1) as u32;
                 let left = draws.below(u64::from(width - w) + 1) as u32;
-                return Self { left, top, width: w, height: h };
+                return Self {
+                    left,
+                    top,
+                    width: w,
+                    height: h,
+                };
             }
         }
         Self::fallback(width, height)
@@ -66,7 +86,12 @@ impl CropBox {
         } else {
             (width, height)
         };
-        Self { left: (width - w) / 2, top: (height - h) / 2, width: w, height: h }
+        Self {
+            left: (width - w) / 2,
+            top: (height - h) / 2,
+            width: w,
+            height: h,
+        }
     }
 }
 
@@ -88,7 +113,15 @@ mod tests {
     #[test]
     fn the_centre_is_where_torchvision_has_it() {
         let centre = CropBox::centre(256, 256, 224);
-        assert_eq!(centre, CropBox { left: 16, top: 16, width: 224, height: 224 });
+        assert_eq!(
+            centre,
+            CropBox {
+                left: 16,
+                top: 16,
+                width: 224,
+                height: 224
+            }
+        );
         // Margins of 2.5 and 3.5: to the even pixel.
         let odd = CropBox::centre(10, 12, 5);
         assert_eq!((odd.left, odd.top), (2, 4));
@@ -107,11 +140,35 @@ mod tests {
     fn the_fallback_is_centred_and_of_an_allowed_ratio() {
         // 1 × 500: no ratio fits, so one column, 1 / (3/4) = 1.33 → 1 row.
         let thin = CropBox::fallback(1, 500);
-        assert_eq!(thin, CropBox { left: 0, top: 249, width: 1, height: 1 });
+        assert_eq!(
+            thin,
+            CropBox {
+                left: 0,
+                top: 249,
+                width: 1,
+                height: 1
+            }
+        );
         let wide = CropBox::fallback(1000, 90);
-        assert_eq!(wide, CropBox { left: 440, top: 0, width: 120, height: 90 });
+        assert_eq!(
+            wide,
+            CropBox {
+                left: 440,
+                top: 0,
+                width: 120,
+                height: 90
+            }
+        );
         let square = CropBox::fallback(50, 50);
-        assert_eq!(square, CropBox { left: 0, top: 0, width: 50, height: 50 });
+        assert_eq!(
+            square,
+            CropBox {
+                left: 0,
+                top: 0,
+                width: 50,
+                height: 50
+            }
+        );
         // A draw in so thin an image cannot succeed otherwise.
         let drawn = CropBox::random_resized(1, 500, &mut Stream::new(0, "thin", &[]));
         assert_eq!(drawn, thin);
@@ -126,7 +183,10 @@ mod tests {
             counts[crop.top as usize][crop.left as usize] += 1;
         }
         // 1000 ± 5 standard deviations of a binomial count.
-        assert!(counts.iter().flatten().all(|&n| n.abs_diff(1000) < 150), "{counts:?}");
+        assert!(
+            counts.iter().flatten().all(|&n| n.abs_diff(1000) < 150),
+            "{counts:?}"
+        );
     }
 
     #[test]
@@ -150,6 +210,9 @@ mod tests {
         // fit are drawn again, so large and tall ones are rarer than the draws alone would have it.)
         assert!((area - 0.5165).abs() < 0.006, "{area}");
         assert!((log_ratio - 0.0337).abs() < 0.005, "{log_ratio}");
-        assert!((f64::from(tall) / f64::from(n) - 0.406).abs() < 0.015, "{tall}");
+        assert!(
+            (f64::from(tall) / f64::from(n) - 0.406).abs() < 0.015,
+            "{tall}"
+        );
     }
 }

@@ -34,7 +34,11 @@ fn to_hsv([red, green, blue]: [u8; 3]) -> [u8; 3] {
     let turns = f64::from(sixths) / 6.0 + 1.0;
     let turns = (if turns >= 1.0 { turns - 1.0 } else { turns }) as f32;
     let saturation = range / f32::from(high);
-    [(f64::from(turns) * 255.0) as u8, (saturation * 255.0) as u8, high]
+    [
+        (f64::from(turns) * 255.0) as u8,
+        (saturation * 255.0) as u8,
+        high,
+    ]
 }
 
 /// What the way back from HSV needs for each of the 256 hues: the sixth of the wheel it lies in, and how far.
@@ -99,7 +103,11 @@ mod tests {
                 for blue in (0..=255).step_by(5) {
                     let mut rgb = [red, green, blue];
                     hue(&mut rgb, 0.0);
-                    let moved = [red, green, blue].iter().zip(rgb).map(|(a, b)| a.abs_diff(b)).max();
+                    let moved = [red, green, blue]
+                        .iter()
+                        .zip(rgb)
+                        .map(|(a, b)| a.abs_diff(b))
+                        .max();
                     assert!(moved <= Some(6), "{:?} {rgb:?}", [red, green, blue]);
                 }
             }

@@ -75,26 +75,50 @@ mod tests {
         for _ in 0..n {
             let draw = JitterDraws::draw(&mut draws);
             *orders.entry(draw.order).or_insert(0u32) += 1;
-            for (sum, factor) in factors.iter_mut().zip([draw.brightness, draw.contrast, draw.saturation]) {
+            for (sum, factor) in
+                factors
+                    .iter_mut()
+                    .zip([draw.brightness, draw.contrast, draw.saturation])
+            {
                 assert!((0.6..1.4001).contains(&factor));
                 *sum += f64::from(factor) / f64::from(n);
             }
             assert!((-0.1..0.1).contains(&draw.hue));
-            turns = (turns.0 + draw.hue / f64::from(n), turns.1 + draw.hue.powi(2) / f64::from(n));
+            turns = (
+                turns.0 + draw.hue / f64::from(n),
+                turns.1 + draw.hue.powi(2) / f64::from(n),
+            );
         }
         assert_eq!(orders.len(), 24);
-        assert!(orders.values().all(|&count| count.abs_diff(500) < 120), "{orders:?}");
-        assert!(factors.iter().all(|mean| (mean - 1.0).abs() < 0.01), "{factors:?}");
+        assert!(
+            orders.values().all(|&count| count.abs_diff(500) < 120),
+            "{orders:?}"
+        );
+        assert!(
+            factors.iter().all(|mean| (mean - 1.0).abs() < 0.01),
+            "{factors:?}"
+        );
         // The variance of a uniform draw from an interval of length 0.2 is 0.2² / 12.
-        assert!(turns.0.abs() < 0.003 && (turns.1 - 0.04 / 12.0).abs() < 0.0001, "{turns:?}");
+        assert!(
+            turns.0.abs() < 0.003 && (turns.1 - 0.04 / 12.0).abs() < 0.0001,
+            "{turns:?}"
+        );
     }
 
     #[test]
     fn the_order_matters() {
         use Adjustment::{Brightness, Contrast, Hue, Saturation};
-        let forth =
-            JitterDraws { order: [Brightness, Contrast, Saturation, Hue], brightness: 1.4, contrast: 0.6, saturation: 1.0, hue: 0.0 };
-        let back = JitterDraws { order: [Contrast, Brightness, Saturation, Hue], ..forth };
+        let forth = JitterDraws {
+            order: [Brightness, Contrast, Saturation, Hue],
+            brightness: 1.4,
+            contrast: 0.6,
+            saturation: 1.0,
+            hue: 0.0,
+        };
+        let back = JitterDraws {
+            order: [Contrast, Brightness, Saturation, Hue],
+            ..forth
+        };
         let (mut a, mut b) = ([0, 0, 0, 250, 250, 250], [0, 0, 0, 250, 250, 250]);
         jitter(&mut a, &forth);
         jitter(&mut b, &back);

@@ -55,14 +55,20 @@ pub struct Geometry {
 
 impl Default for Geometry {
     fn default() -> Self {
-        Self { resize: 256, crop: 224 }
+        Self {
+            resize: 256,
+            crop: 224,
+        }
     }
 }
 
 impl Geometry {
     /// The geometry for a network that sees `crop` pixels, with the usual margin: 256 for 224.
     pub fn for_crop(crop: u32) -> Self {
-        Self { resize: (f64::from(crop) * 256.0 / 224.0).round() as u32, crop }
+        Self {
+            resize: (f64::from(crop) * 256.0 / 224.0).round() as u32,
+            crop,
+        }
     }
 
     /// Number of values of one view: three channels of `crop` × `crop`.
@@ -87,16 +93,28 @@ pub fn render(
     out: &mut [f32],
 ) {
     let Geometry { resize, crop } = geometry;
-    assert!(0 < crop && crop <= resize, "a crop of {crop} from a square of {resize}");
+    assert!(
+        0 < crop && crop <= resize,
+        "a crop of {crop} from a square of {resize}"
+    );
     assert_eq!(out.len(), geometry.values(), "[3, {crop}, {crop}]");
     match view {
-        View::Weak => weak::render(image, &WeakDraws::draw(geometry, draws), geometry, normalisation, out),
+        View::Weak => weak::render(
+            image,
+            &WeakDraws::draw(geometry, draws),
+            geometry,
+            normalisation,
+            out,
+        ),
         View::Strong => {
             let draws = StrongDraws::draw(image.width(), image.height(), draws);
             strong::render(image, &draws, crop, normalisation, out);
         }
         View::Test => {
-            let draws = WeakDraws { crop: CropBox::centre(resize, resize, crop), flip: false };
+            let draws = WeakDraws {
+                crop: CropBox::centre(resize, resize, crop),
+                flip: false,
+            };
             weak::render(image, &draws, geometry, normalisation, out);
         }
     }

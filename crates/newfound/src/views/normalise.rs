@@ -16,7 +16,10 @@ pub struct Normalisation {
 impl Default for Normalisation {
     /// Those of ImageNet.
     fn default() -> Self {
-        Self { mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] }
+        Self {
+            mean: [0.485, 0.456, 0.406],
+            std: [0.229, 0.224, 0.225],
+        }
     }
 }
 
@@ -46,7 +49,10 @@ pub fn normalise(
     let table = normalisation.table();
     let (red, rest) = out.split_at_mut(width * height);
     let (green, blue) = rest.split_at_mut(width * height);
-    let rows = image.as_raw().chunks_exact(3 * image.width() as usize).skip(crop.top as usize);
+    let rows = image
+        .as_raw()
+        .chunks_exact(3 * image.width() as usize)
+        .skip(crop.top as usize);
     let planes = red
         .chunks_exact_mut(width)
         .zip(green.chunks_exact_mut(width))
@@ -71,9 +77,18 @@ mod tests {
     #[test]
     fn values_are_scaled_and_then_normalised() {
         let image = RgbImage::from_pixel(1, 1, Rgb([0, 255, 51]));
-        let normalisation = Normalisation { mean: [0.5, 0.0, 0.1], std: [0.25, 2.0, 0.5] };
+        let normalisation = Normalisation {
+            mean: [0.5, 0.0, 0.1],
+            std: [0.25, 2.0, 0.5],
+        };
         let mut out = [9.0; 3];
-        normalise(&image, CropBox::whole(&image), false, &normalisation, &mut out);
+        normalise(
+            &image,
+            CropBox::whole(&image),
+            false,
+            &normalisation,
+            &mut out,
+        );
         assert_eq!(out[..2], [-2.0, 0.5]);
         assert!((out[2] - 0.2).abs() < 1e-6);
     }
@@ -81,8 +96,16 @@ mod tests {
     #[test]
     fn crop_and_flip_pick_the_right_pixels() {
         let image = RgbImage::from_fn(5, 4, |x, y| Rgb([(10 * y + x) as u8, 100, 200]));
-        let plain = Normalisation { mean: [0.0; 3], std: [1.0 / 255.0; 3] };
-        let crop = CropBox { left: 1, top: 2, width: 3, height: 2 };
+        let plain = Normalisation {
+            mean: [0.0; 3],
+            std: [1.0 / 255.0; 3],
+        };
+        let crop = CropBox {
+            left: 1,
+            top: 2,
+            width: 3,
+            height: 2,
+        };
         let red = |flip| {
             let mut out = [0.0; 18];
             normalise(&image, crop, flip, &plain, &mut out);

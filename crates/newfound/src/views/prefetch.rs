@@ -104,7 +104,9 @@ impl<T, E> Shared<T, E> {
     }
 
     fn wait<'a>(&self, state: MutexGuard<'a, State<T, E>>) -> MutexGuard<'a, State<T, E>> {
-        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+        self.changed
+            .wait(state)
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The next job, once it may be started; none when there is nothing left to do.
@@ -137,14 +139,20 @@ impl<T, E> Shared<T, E> {
                 let waiting = place.0 - state.started;
                 while state.made.len() <= waiting {
                     let size = self.sizes[state.started + state.made.len()];
-                    state.made.push_back(std::iter::repeat_with(|| None).take(size).collect());
+                    state
+                        .made
+                        .push_back(std::iter::repeat_with(|| None).take(size).collect());
                 }
                 state.made[waiting][place.1] = Some(value);
             }
             // Jobs are taken in order. So when one fails, all before it are done or running, and the first
             // failure is known once nothing runs.
             Err(failure) => {
-                if state.failure.as_ref().is_none_or(|(first, _)| place < *first) {
+                if state
+                    .failure
+                    .as_ref()
+                    .is_none_or(|(first, _)| place < *first)
+                {
                     state.failure = Some((place, failure));
                 }
             }
@@ -176,8 +184,11 @@ impl<T, E> Iterator for Batches<'_, T, E> {
             if state.finished {
                 return None;
             }
-            let complete =
-                size == 0 || state.made.front().is_some_and(|items| items.iter().all(Option::is_some));
+            let complete = size == 0
+                || state
+                    .made
+                    .front()
+                    .is_some_and(|items| items.iter().all(Option::is_some));
             if complete {
                 let items = state.made.pop_front().unwrap_or_default();
                 state.started += 1;
@@ -233,7 +244,10 @@ mod tests {
     fn with_threads(test: impl Fn() + Send + Sync + 'static) {
         in_time(move || {
             for threads in [1, 2, 5] {
-                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                let pool = rayon::ThreadPoolBuilder::new()
+                    .num_threads(threads)
+                    .build()
+                    .unwrap();
                 pool.install(&test);
             }
         });
@@ -242,7 +256,10 @@ mod tests {
     /// Batches of the numbers 0, 1, 2, …
     fn numbered(sizes: &[usize]) -> Vec<Vec<usize>> {
         let mut numbers = 0..;
-        sizes.iter().map(|&size| numbers.by_ref().take(size).collect()).collect()
+        sizes
+            .iter()
+            .map(|&size| numbers.by_ref().take(size).collect())
+            .collect()
     }
 
     /// Some work whose length depends on the job, so that threads overtake each other.
@@ -259,14 +276,20 @@ mod tests {
                     slowly(job);
                     Ok::<_, ()>(job * 10)
                 };
-                let made: Vec<Vec<usize>> =
-                    prefetch(&batches, ahead, make, |made| made.map(Result::unwrap).collect());
-                let expected: Vec<Vec<usize>> =
-                    batches.iter().map(|batch| batch.iter().map(|job| job * 10).collect()).collect();
+                let made: Vec<Vec<usize>> = prefetch(&batches, ahead, make, |made| {
+                    made.map(Result::unwrap).collect()
+                });
+                let expected: Vec<Vec<usize>> = batches
+                    .iter()
+                    .map(|batch| batch.iter().map(|job| job * 10).collect())
+                    .collect();
                 assert_eq!(made, expected);
             }
             let none: Vec<Vec<usize>> = Vec::new();
-            assert_eq!(prefetch(&none, 2, |_| Ok::<usize, ()>(0), |made| made.count()), 0);
+            assert_eq!(
+                prefetch(&none, 2, |_| Ok::<usize, ()>(0), |made| made.count()),
+                0
+            );
         });
     }
 
@@ -279,7 +302,8 @@ mod tests {
                 Ok::<_, ()>(job)
             };
             let total: usize = prefetch(&batches, 2, make, |made| {
-                made.map(|batch| batch.unwrap().into_par_iter().map(|n| n + 1).sum::<usize>()).sum()
+                made.map(|batch| batch.unwrap().into_par_iter().map(|n| n + 1).sum::<usize>())
+                    .sum()
             });
             assert_eq!(total, 160 * 161 / 2);
         });
@@ -335,10 +359,11 @@ mod tests {
                 made.fetch_add(1, Ordering::SeqCst);
                 Ok::<_, ()>(())
             };
-            let result: Result<(), &str> = prefetch(&numbered(&[4; 1000]), 3, make, |mut batches| {
-                batches.next();
-                Err("enough")
-            });
+            let result: Result<(), &str> =
+                prefetch(&numbered(&[4; 1000]), 3, make, |mut batches| {
+                    batches.next();
+                    Err("enough")
+                });
             assert_eq!(result, Err("enough"));
             assert!(made.into_inner() <= 4 * 5);
         });
@@ -350,13 +375,18 @@ mod tests {
         with_threads(move || {
             let batches = numbered(&[3; 50]);
             let making = catch_unwind(|| {
-                let make = |&job: &usize| if job == 31 { panic!("make") } else { Ok::<_, ()>(job) };
+                let make = |&job: &usize| {
+                    if job == 31 {
+                        panic!("make")
+                    } else {
+                        Ok::<_, ()>(job)
+                    }
+                };
                 prefetch(&batches, 4, make, |made| made.count())
             });
             assert_eq!(message(making.unwrap_err()), "make");
-            let consuming = catch_unwind(|| {
-                prefetch(&batches, 4, |&job| Ok::<_, ()>(job), |_| panic!("body"))
-            });
+            let consuming =
+                catch_unwind(|| prefetch(&batches, 4, |&job| Ok::<_, ()>(job), |_| panic!("body")));
             assert_eq!(message(consuming.unwrap_err()), "body");
         });
     }

@@ -74,8 +74,16 @@ mod tests {
         let mut sigma = 0.0;
         for _ in 0..n {
             let draw = StrongDraws::draw(300, 200, &mut draws);
-            let happened = [draw.jitter.is_some(), draw.greyscale, draw.blur.is_some(), draw.flip];
-            counts.iter_mut().zip(happened).for_each(|(count, yes)| *count += u32::from(yes));
+            let happened = [
+                draw.jitter.is_some(),
+                draw.greyscale,
+                draw.blur.is_some(),
+                draw.flip,
+            ];
+            counts
+                .iter_mut()
+                .zip(happened)
+                .for_each(|(count, yes)| *count += u32::from(yes));
             if let Some(blur) = draw.blur {
                 assert!((0.1..2.0001).contains(&blur));
                 sigma += f64::from(blur);
@@ -83,7 +91,13 @@ mod tests {
         }
         // Five standard deviations of a binomial count are at most 250.
         let expected = [8000, 2000, 5000, 5000];
-        assert!(counts.iter().zip(expected).all(|(&n, p)| n.abs_diff(p) < 250), "{counts:?}");
+        assert!(
+            counts
+                .iter()
+                .zip(expected)
+                .all(|(&n, p)| n.abs_diff(p) < 250),
+            "{counts:?}"
+        );
         let mean = sigma / f64::from(counts[2]);
         assert!((mean - 1.05).abs() < 0.04, "{mean}");
     }

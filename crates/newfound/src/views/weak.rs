@@ -2,10 +2,10 @@
 
 use image::RgbImage;
 
+use super::Geometry;
 use super::crop::CropBox;
 use super::normalise::{Normalisation, normalise};
 use super::resize::resize;
-use super::Geometry;
 use crate::random::Stream;
 
 /// The random part of a weak view.
@@ -21,7 +21,10 @@ impl WeakDraws {
     /// A crop anywhere in the square, and a coin.
     pub fn draw(geometry: Geometry, draws: &mut Stream) -> Self {
         let crop = CropBox::random(geometry.resize, geometry.resize, geometry.crop, draws);
-        Self { crop, flip: draws.bernoulli(0.5) }
+        Self {
+            crop,
+            flip: draws.bernoulli(0.5),
+        }
     }
 }
 
@@ -36,6 +39,11 @@ pub fn render(
     normalisation: &Normalisation,
     out: &mut [f32],
 ) {
-    let square = resize(image, CropBox::whole(image), geometry.resize, geometry.resize);
+    let square = resize(
+        image,
+        CropBox::whole(image),
+        geometry.resize,
+        geometry.resize,
+    );
     normalise(&square, draws.crop, draws.flip, normalisation, out);
 }

@@ -18,12 +18,25 @@ fn by_hand() {
     let features = Matrix::of([[3.0, 4.0], [0.0, 2.0], [-5.0, 0.0]]);
     let probabilities = Matrix::of([[1.0, 0.0], [0.5, 0.5], [0.25, 0.75]]);
     let mut bank = Bank::new(vec![0, 2], features.tensor(), probabilities.tensor());
-    assert_close("features", &download(bank.features.clone()), &[0.6, 0.8, -1.0, 0.0], FORWARD);
+    assert_close(
+        "features",
+        &download(bank.features.clone()),
+        &[0.6, 0.8, -1.0, 0.0],
+        FORWARD,
+    );
     assert_eq!(download(bank.probabilities.clone()), [1.0, 0.0, 0.25, 0.75]);
     // Image 1 has no row; image 2 has the second.
-    let (features, probabilities) = (Matrix::of([[9.0, 9.0], [0.0, 7.0]]), Matrix::of([[0.1, 0.9], [0.0, 1.0]]));
+    let (features, probabilities) = (
+        Matrix::of([[9.0, 9.0], [0.0, 7.0]]),
+        Matrix::of([[0.1, 0.9], [0.0, 1.0]]),
+    );
     bank.write(&[1, 2], features.tensor(), probabilities.tensor());
-    assert_close("features", &download(bank.features.clone()), &[0.6, 0.8, 0.0, 1.0], FORWARD);
+    assert_close(
+        "features",
+        &download(bank.features.clone()),
+        &[0.6, 0.8, 0.0, 1.0],
+        FORWARD,
+    );
     assert_eq!(download(bank.probabilities), [1.0, 0.0, 0.0, 1.0]);
 }
 
@@ -34,7 +47,11 @@ fn limits() {
     let before = download(bank.features.clone());
     bank.write(&[7, 8], features.tensor().neg(), features.tensor());
     assert_eq!(download(bank.features.clone()), before, "nobody has a row");
-    bank.write(&[], features.tensor().slice_dim(0, 0..0), features.tensor().slice_dim(0, 0..0));
+    bank.write(
+        &[],
+        features.tensor().slice_dim(0, 0..0),
+        features.tensor().slice_dim(0, 0..0),
+    );
     assert_eq!(download(bank.features), before, "an empty batch");
 }
 
@@ -45,7 +62,10 @@ fn a_bank_that_holds_all_images_takes_them_in_order() {
     assert_eq!(choose(3, 10), [0, 1, 2]);
     let some = choose(1000, 10);
     assert_eq!(some.len(), 10);
-    assert!(some.is_sorted_by(|a, b| a < b) && some[9] < 1000, "{some:?}");
+    assert!(
+        some.is_sorted_by(|a, b| a < b) && some[9] < 1000,
+        "{some:?}"
+    );
     assert_ne!(some, (0..10).collect::<Vec<_>>(), "not just the first ones");
 }
 

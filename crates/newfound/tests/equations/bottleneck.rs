@@ -32,7 +32,10 @@ const NORM: [&str; 4] = [
 ];
 
 /// A convolution's weights from those that are not zero: (output, input, row, column, value).
-fn sparse(shape: [usize; 4], entries: impl Iterator<Item = (usize, usize, usize, usize, f32)>) -> Array {
+fn sparse(
+    shape: [usize; 4],
+    entries: impl Iterator<Item = (usize, usize, usize, usize, f32)>,
+) -> Array {
     let [_, inputs, height, width] = shape;
     let mut values = vec![0.0; shape.iter().product()];
     for (o, i, row, col, value) in entries {
@@ -52,22 +55,41 @@ fn transparent_body() -> Vec<(&'static str, Array)> {
     // Channel s·12 + c·4 + p holds sign s, colour c, position p; the centre tap sees position 0.
     let gather = (0..2 * VALUES).map(|channel| {
         let (sign, colour, position) = (channel / VALUES, channel % VALUES / 4, channel % 4);
-        (channel, 3 * sign + colour, 1 + position / 2, 1 + position % 2, 1.0)
+        (
+            channel,
+            3 * sign + colour,
+            1 + position / 2,
+            1 + position % 2,
+            1.0,
+        )
     });
     let pass_on = (0..SECOND).map(|c| (c, c, 1, 1, 1.0));
     let widen = (0..SECOND).map(|c| (c, c, 0, 0, 1.0));
     let mut given = vec![
         ("conv1.weight", sparse([STEM, 3, 3, 3], stem)),
-        ("layer2.0.conv1.weight", sparse([SECOND, STEM, 3, 3], gather)),
-        ("layer2.0.conv2.weight", sparse([SECOND, SECOND, 3, 3], pass_on)),
-        ("layer3.0.downsample.0.weight", sparse([FEATURES, SECOND, 1, 1], widen)),
+        (
+            "layer2.0.conv1.weight",
+            sparse([SECOND, STEM, 3, 3], gather),
+        ),
+        (
+            "layer2.0.conv2.weight",
+            sparse([SECOND, SECOND, 3, 3], pass_on),
+        ),
+        (
+            "layer3.0.downsample.0.weight",
+            sparse([FEATURES, SECOND, 1, 1], widen),
+        ),
     ];
     // A normalisation that does nothing: mean 0, variance 1 − ε, gain 1.
     let norms = [
         ("bn1.weight", "bn1.running_var", STEM),
         ("layer2.0.bn1.weight", "layer2.0.bn1.running_var", SECOND),
         ("layer2.0.bn2.weight", "layer2.0.bn2.running_var", SECOND),
-        ("layer3.0.downsample.1.weight", "layer3.0.downsample.1.running_var", FEATURES),
+        (
+            "layer3.0.downsample.1.weight",
+            "layer3.0.downsample.1.running_var",
+            FEATURES,
+        ),
     ];
     for (gain, variance, channels) in norms {
         given.push((gain, Array::new([channels], vec![1.0; channels])));
@@ -91,16 +113,27 @@ impl Layer {
         let network = network(outputs, 1);
         let plain = download(weight);
         let mut doubled = vec![0.0; outputs * FEATURES];
-        for (row, wide) in plain.chunks_exact(inputs).zip(doubled.chunks_exact_mut(FEATURES)) {
+        for (row, wide) in plain
+            .chunks_exact(inputs)
+            .zip(doubled.chunks_exact_mut(FEATURES))
+        {
             wide[..inputs].copy_from_slice(row);
-            wide[VALUES..VALUES + inputs].iter_mut().zip(row).for_each(|(w, x)| *w = -x);
+            wide[VALUES..VALUES + inputs]
+                .iter_mut()
+                .zip(row)
+                .for_each(|(w, x)| *w = -x);
         }
         let mut given = transparent_body();
         given.push((WEIGHT, Array::new([outputs, FEATURES], doubled)));
         given.push((BIAS, array(bias)));
         given.extend(NORM.into_iter().zip(norm.map(array)));
         let parameters = parameters(&network, given);
-        Self { network, parameters, inputs, outputs }
+        Self {
+            network,
+            parameters,
+            inputs,
+            outputs,
+        }
     }
 
     /// Rows of inputs as images.
@@ -115,14 +148,20 @@ impl Layer {
     fn weight_gradient(&self, doubled: Tensor<1>) -> Vec<f32> {
         let doubled = download(doubled);
         let both = |wide: &[f32]| -> Vec<f32> {
-            (0..self.inputs).map(|i| wide[i] - wide[VALUES + i]).collect()
+            (0..self.inputs)
+                .map(|i| wide[i] - wide[VALUES + i])
+                .collect()
         };
         doubled.chunks_exact(FEATURES).flat_map(both).collect()
     }
 }
 
 fn pass(training: bool) -> Pass {
-    if training { Pass::training_from(Part::Bottleneck) } else { Pass::evaluation() }
+    if training {
+        Pass::training_from(Part::Bottleneck)
+    } else {
+        Pass::evaluation()
+    }
 }
 
 fn vector(values: &[f64]) -> Tensor<1> {
@@ -137,20 +176,31 @@ fn the_body_of_these_tests_is_transparent() {
     let identity = Matrix {
         rows: VALUES,
         cols: VALUES,
-        values: (0..VALUES * VALUES).map(|i| f64::from(u8::from(i % (VALUES + 1) == 0))).collect(),
+        values: (0..VALUES * VALUES)
+            .map(|i| f64::from(u8::from(i % (VALUES + 1) == 0)))
+            .collect(),
     };
     let [zero, one] = [vector(&[0.0; VALUES]), vector(&[1.0; VALUES])];
     let unit_variance = vector(&[1.0 - 1e-5; VALUES]);
     let norm = [one, zero.clone(), zero.clone(), unit_variance];
     let layer = Layer::new(identity.tensor(), zero, norm);
     let images = layer.images(input.tensor());
-    let found = download(layer.network.features(&layer.parameters, images, &Pass::evaluation()));
+    let found = download(
+        layer
+            .network
+            .features(&layer.parameters, images, &Pass::evaluation()),
+    );
     assert_close("features", &found, &input.values, FORWARD);
 }
 
 /// y = 2x + 1 of 0 and 1.
 fn small() -> Layer {
-    let norm = [vector(&[3.0]), vector(&[10.0]), vector(&[0.5]), vector(&[4.0])];
+    let norm = [
+        vector(&[3.0]),
+        vector(&[10.0]),
+        vector(&[0.5]),
+        vector(&[4.0]),
+    ];
     Layer::new(Matrix::of([[2.0]]).tensor(), vector(&[1.0]), norm)
 }
 
@@ -159,7 +209,9 @@ fn by_hand() {
     let mut layer = small();
     let images = layer.images(Matrix::of([[0.0], [1.0]]).tensor());
     // Evaluation: (1 and 3, less the mean 1/2) over the deviation 2, times 3, plus 10.
-    let found = layer.network.features(&layer.parameters, images.clone(), &pass(false));
+    let found = layer
+        .network
+        .features(&layer.parameters, images.clone(), &pass(false));
     assert_close("evaluation", &download(found), &[10.75, 13.75], FORWARD);
     // Training: mean 2, biased variance 1, so that the two are at −1 and +1.
     let training = pass(true);
@@ -167,8 +219,18 @@ fn by_hand() {
     assert_close("training", &download(found), &[7.0, 13.0], FORWARD);
     // The running variance moves a tenth towards the unbiased variance, 2.
     training.update(&mut layer.parameters);
-    assert_close("mean", &download(named(&layer.parameters, NORM[2]).clone()), &[0.65], FORWARD);
-    assert_close("variance", &download(named(&layer.parameters, NORM[3]).clone()), &[3.8], FORWARD);
+    assert_close(
+        "mean",
+        &download(named(&layer.parameters, NORM[2]).clone()),
+        &[0.65],
+        FORWARD,
+    );
+    assert_close(
+        "variance",
+        &download(named(&layer.parameters, NORM[3]).clone()),
+        &[3.8],
+        FORWARD,
+    );
 }
 
 #[test]
@@ -177,14 +239,23 @@ fn limits() {
     // A single row has no variance: its output is the shift, and the running variance stays finite.
     let image = layer.images(Matrix::of([[7.0]]).tensor());
     let training = pass(true);
-    let found = layer.network.features(&layer.parameters, image.clone(), &training);
+    let found = layer
+        .network
+        .features(&layer.parameters, image.clone(), &training);
     assert_close("single row", &download(found), &[10.0], FORWARD);
     training.update(&mut layer.parameters);
-    assert_close("variance", &download(named(&layer.parameters, NORM[3]).clone()), &[3.6], FORWARD);
+    assert_close(
+        "variance",
+        &download(named(&layer.parameters, NORM[3]).clone()),
+        &[3.6],
+        FORWARD,
+    );
     // An evaluation pass leaves everything as it is.
     let before = layer.parameters.to_arrays();
     let evaluation = pass(false);
-    layer.network.features(&layer.parameters, image, &evaluation);
+    layer
+        .network
+        .features(&layer.parameters, image, &evaluation);
     evaluation.update(&mut layer.parameters);
     assert_eq!(layer.parameters.to_arrays(), before);
 }
@@ -199,7 +270,10 @@ fn only_parts_in_training_are_measured() {
     layer.network.features(&layer.parameters, images, &training);
     training.update(&mut layer.parameters);
     let after = layer.parameters.to_arrays();
-    let moved: Vec<&String> = before.keys().filter(|name| before[*name] != after[*name]).collect();
+    let moved: Vec<&String> = before
+        .keys()
+        .filter(|name| before[*name] != after[*name])
+        .collect();
     assert_eq!(moved, [NORM[2], NORM[3]]);
 }
 
@@ -246,8 +320,13 @@ fn twin() {
 fn golden() {
     for case in cases("equations/bottleneck") {
         let training = case.name.starts_with("training");
-        assert!(training || case.name.starts_with("evaluation"), "{}", case.name);
-        let norm = ["gamma", "beta", "running_mean", "running_var"].map(|key| case.tensor::<1>(key));
+        assert!(
+            training || case.name.starts_with("evaluation"),
+            "{}",
+            case.name
+        );
+        let norm =
+            ["gamma", "beta", "running_mean", "running_var"].map(|key| case.tensor::<1>(key));
         let mut layer = Layer::new(case.tensor("weight"), case.tensor("bias"), norm);
         let tracked = layer.parameters.tracked(|_| true);
         let images = layer.images(case.tensor("input")).autodiff().require_grad();
@@ -265,13 +344,23 @@ fn golden() {
         let what = |key: &str| format!("{}: gradient of {key}", case.name);
         assert_close(&what("input"), &found, &expected("input"), GRADIENT);
         let of_weight = named(&tracked, WEIGHT).grad(&gradients).unwrap();
-        assert_close(&what("weight"), &layer.weight_gradient(of_weight), &expected("weight"), GRADIENT);
+        assert_close(
+            &what("weight"),
+            &layer.weight_gradient(of_weight),
+            &expected("weight"),
+            GRADIENT,
+        );
         let of_bias = named(&tracked, BIAS).grad(&gradients).unwrap();
         if training {
             // The batch mean takes any bias away again: zero on paper.
             assert_zero(&what("bias"), &download(of_bias), GRADIENT);
         } else {
-            assert_close(&what("bias"), &download(of_bias), &expected("bias"), GRADIENT);
+            assert_close(
+                &what("bias"),
+                &download(of_bias),
+                &expected("bias"),
+                GRADIENT,
+            );
         }
         case.check_gradient("gamma", named(&tracked, NORM[0]), &gradients);
         case.check_gradient("beta", named(&tracked, NORM[1]), &gradients);

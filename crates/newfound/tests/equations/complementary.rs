@@ -9,7 +9,10 @@ use crate::generate::{Draw, generated};
 #[test]
 fn by_hand() {
     // Of two classes the other one is left.
-    assert_eq!(complementary_labels(&[0, 1, 1], 2, &mut Stream::new(3, "c", &[])), [1, 0, 0]);
+    assert_eq!(
+        complementary_labels(&[0, 1, 1], 2, &mut Stream::new(3, "c", &[])),
+        [1, 0, 0]
+    );
 }
 
 #[test]

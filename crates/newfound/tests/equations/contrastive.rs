@@ -8,8 +8,12 @@ use proptest::prelude::*;
 use crate::fixture::{FORWARD, GRADIENT, assert_close, cases, index_tensor, scalar};
 use crate::generate::{Draw, Matrix, dot, generated, slope};
 
-const FORMS: [Contrast; 4] =
-    [Contrast::Literal, Contrast::Positive, Contrast::Combined, Contrast::InfoNce];
+const FORMS: [Contrast; 4] = [
+    Contrast::Literal,
+    Contrast::Positive,
+    Contrast::Combined,
+    Contrast::InfoNce,
+];
 
 /// Everything but the query.
 #[derive(Debug, Clone)]
@@ -25,7 +29,10 @@ struct Keys {
 impl Keys {
     fn mask(&self) -> Tensor<2, Bool> {
         let shape = [self.key.rows, self.queue.rows];
-        Tensor::from_data(TensorData::new(self.negatives.clone(), shape), &Device::flex())
+        Tensor::from_data(
+            TensorData::new(self.negatives.clone(), shape),
+            &Device::flex(),
+        )
     }
 
     fn loss(&self, form: Contrast, query: Tensor<2>) -> Tensor<1> {
@@ -33,7 +40,15 @@ impl Keys {
             true => matrix.tensor().autodiff(),
             false => matrix.tensor(),
         });
-        contrastive(form, query, key, queue, self.mask(), index_tensor(&self.drawn), self.temperature)
+        contrastive(
+            form,
+            query,
+            key,
+            queue,
+            self.mask(),
+            index_tensor(&self.drawn),
+            self.temperature,
+        )
     }
 
     fn value(&self, form: Contrast, query: &Matrix) -> f64 {
@@ -42,7 +57,10 @@ impl Keys {
 
     fn gradient(&self, form: Contrast, query: &Matrix) -> Vec<f32> {
         let leaf = query.leaf();
-        download(leaf.grad(&self.loss(form, leaf.clone()).backward()).unwrap())
+        download(
+            leaf.grad(&self.loss(form, leaf.clone()).backward())
+                .unwrap(),
+        )
     }
 
     /// The formulas, query by query and key by key.
@@ -89,7 +107,12 @@ fn by_hand() {
     // The negatives weigh 2, 1 and 1/2 and sum to 7/2; the positive weighs 1; the first negative is drawn.
     let (query, keys) = by_axes([true, true, true], 0);
     let away = |rest: f64, s: f64| -(rest / s).ln();
-    let expected = [away(1.5, 3.5), away(2.5, 4.5), away(2.5, 4.5) + 4.5f64.ln(), 4.5f64.ln()];
+    let expected = [
+        away(1.5, 3.5),
+        away(2.5, 4.5),
+        away(2.5, 4.5) + 4.5f64.ln(),
+        4.5f64.ln(),
+    ];
     for (form, expected) in FORMS.into_iter().zip(expected) {
         let found = keys.value(form, &query) as f32;
         assert_close(&format!("{form:?}"), &[found], &[expected], FORWARD);
@@ -98,10 +121,20 @@ fn by_hand() {
     // across moves, its weight 1 by log 2 for each unit of the query's turn, half of it for a query of length 2.
     let turn = 2f64.ln() / 2.0;
     let found = keys.gradient(Contrast::Literal, &query);
-    assert_close("gradient", &found, &[0.0, turn * (1.0 / 3.5 - 1.0 / 1.5)], GRADIENT);
+    assert_close(
+        "gradient",
+        &found,
+        &[0.0, turn * (1.0 / 3.5 - 1.0 / 1.5)],
+        GRADIENT,
+    );
     // InfoNCE: the positive against the axis pulls, the negative along it pushes.
     let found = keys.gradient(Contrast::InfoNce, &query);
-    assert_close("gradient", &found, &[0.0, turn * (1.0 + (1.0 - 1.0) / 4.5)], GRADIENT);
+    assert_close(
+        "gradient",
+        &found,
+        &[0.0, turn * (1.0 + (1.0 - 1.0) / 4.5)],
+        GRADIENT,
+    );
 }
 
 #[test]
@@ -109,13 +142,21 @@ fn limits() {
     for form in FORMS {
         let (query, keys) = by_axes([false, false, false], 0);
         assert_eq!(keys.value(form, &query), 0.0, "{form:?} without negatives");
-        assert_eq!(keys.gradient(form, &query), [0.0, 0.0], "{form:?} without negatives");
+        assert_eq!(
+            keys.gradient(form, &query),
+            [0.0, 0.0],
+            "{form:?} without negatives"
+        );
     }
     // A single negative is all of the printed denominator: log 0, were it not for the clamp.
     let (query, keys) = by_axes([false, true, false], 1);
     let found = keys.value(Contrast::Literal, &query) as f32;
     assert_close("single negative", &[found], &[-(1e-5f64.ln())], FORWARD);
-    assert_eq!(keys.gradient(Contrast::Literal, &query), [0.0, 0.0], "at the clamp");
+    assert_eq!(
+        keys.gradient(Contrast::Literal, &query),
+        [0.0, 0.0],
+        "at the clamp"
+    );
     // With the positive, which weighs as much here, it is half.
     let found = keys.value(Contrast::Positive, &query) as f32;
     assert_close("single negative", &[found], &[2f64.ln()], FORWARD);
@@ -128,14 +169,32 @@ fn equal_negatives() {
         let mut draw = Draw::new(n);
         let n = n as usize;
         let one = draw.unit(1, 4).values;
-        let queue = Matrix { rows: n, cols: 4, values: one.repeat(n) };
-        let key = Matrix { rows: 1, cols: 4, values: one };
-        let keys = Keys { key, queue, negatives: vec![true; n], drawn: vec![n - 1], temperature: 0.07 };
+        let queue = Matrix {
+            rows: n,
+            cols: 4,
+            values: one.repeat(n),
+        };
+        let key = Matrix {
+            rows: 1,
+            cols: 4,
+            values: one,
+        };
+        let keys = Keys {
+            key,
+            queue,
+            negatives: vec![true; n],
+            drawn: vec![n - 1],
+            temperature: 0.07,
+        };
         let query = draw.features(1, 4);
         let n = n as f64;
         let away = |s: f64| (s / (s - 1.0)).ln();
-        let expected =
-            [away(n), away(n + 1.0), away(n + 1.0) + (n + 1.0).ln(), (n + 1.0).ln()];
+        let expected = [
+            away(n),
+            away(n + 1.0),
+            away(n + 1.0) + (n + 1.0).ln(),
+            (n + 1.0).ln(),
+        ];
         for (form, expected) in FORMS.into_iter().zip(expected) {
             let found = keys.value(form, &query) as f32;
             assert_close(&format!("{form:?} of {n}"), &[found], &[expected], FORWARD);
@@ -147,10 +206,20 @@ fn equal_negatives() {
 fn huge_logits_stay_finite() {
     let (query, keys) = by_axes([true, true, true], 0);
     for temperature in [1e-3, 1e-6] {
-        let keys = Keys { temperature, ..keys.clone() };
+        let keys = Keys {
+            temperature,
+            ..keys.clone()
+        };
         for form in FORMS {
-            let all = [vec![keys.value(form, &query) as f32], keys.gradient(form, &query)].concat();
-            assert!(all.iter().all(|x| x.is_finite()), "{form:?} at {temperature}: {all:?}");
+            let all = [
+                vec![keys.value(form, &query) as f32],
+                keys.gradient(form, &query),
+            ]
+            .concat();
+            assert!(
+                all.iter().all(|x| x.is_finite()),
+                "{form:?} at {temperature}: {all:?}"
+            );
         }
         // The drawn negative is all there is, to within e^−1000: clamped.
         let found = keys.value(Contrast::Literal, &query) as f32;
@@ -163,14 +232,25 @@ fn huge_logits_stay_finite() {
 fn only_the_direction_of_a_query_counts() {
     let mut draw = Draw::new(11);
     let (query, keys) = generated_keys(&mut draw, 6, 9, 5, 0.2);
-    let longer = Matrix { values: query.values.iter().map(|x| 4.0 * x).collect(), ..query.clone() };
+    let longer = Matrix {
+        values: query.values.iter().map(|x| 4.0 * x).collect(),
+        ..query.clone()
+    };
     for form in FORMS {
         let (value, gradient) = (keys.value(form, &query), keys.gradient(form, &query));
-        assert_close(&format!("{form:?}"), &[keys.value(form, &longer) as f32], &[value], FORWARD);
+        assert_close(
+            &format!("{form:?}"),
+            &[keys.value(form, &longer) as f32],
+            &[value],
+            FORWARD,
+        );
         for (q, g) in query.iter().zip(gradient.chunks_exact(query.cols)) {
             let g: Vec<f64> = g.iter().map(|&x| f64::from(x)).collect();
             let along = dot(q, &g).abs() / dot(q, q).sqrt();
-            assert!(along <= GRADIENT * dot(&g, &g).sqrt().max(1e-3), "{form:?}: {along}");
+            assert!(
+                along <= GRADIENT * dot(&g, &g).sqrt().max(1e-3),
+                "{form:?}: {along}"
+            );
         }
     }
 }
@@ -182,16 +262,33 @@ fn generated_keys(
     width: usize,
     temperature: f64,
 ) -> (Matrix, Keys) {
-    let (query, key, queue) = (draw.features(batch, width), draw.unit(batch, width), draw.unit(rows, width));
+    let (query, key, queue) = (
+        draw.features(batch, width),
+        draw.unit(batch, width),
+        draw.unit(rows, width),
+    );
     let negatives = draw.mask(batch * rows, 0.7);
     let drawn = negatives
         .chunks_exact(rows)
         .map(|mask| {
             let allowed: Vec<usize> = (0..rows).filter(|&j| mask[j]).collect();
-            if allowed.is_empty() { 0 } else { allowed[draw.below(allowed.len(), 1)[0]] }
+            if allowed.is_empty() {
+                0
+            } else {
+                allowed[draw.below(allowed.len(), 1)[0]]
+            }
         })
         .collect();
-    (query, Keys { key, queue, negatives, drawn, temperature })
+    (
+        query,
+        Keys {
+            key,
+            queue,
+            negatives,
+            drawn,
+            temperature,
+        },
+    )
 }
 
 #[test]
@@ -211,6 +308,26 @@ fn twin() {
     });
 }
 
+/// With thousands of negatives the drawn one is a tiny share of them: the loss is that share, and no cancellation
+/// may eat its digits.
+#[test]
+fn many_negatives() {
+    let (batch, rows, width) = (2, 4096, 16);
+    let (query, keys) = generated_keys(&mut Draw::new(12), batch, rows, width, 0.07);
+    for form in FORMS {
+        let what = format!("{form:?}");
+        let expected = keys.plain(form, &query);
+        assert_close(
+            &what,
+            &[keys.value(form, &query) as f32],
+            &[expected],
+            FORWARD,
+        );
+        let expected = slope(&query, |query| keys.plain(form, query));
+        assert_close(&what, &keys.gradient(form, &query), &expected, GRADIENT);
+    }
+}
+
 #[test]
 fn golden() {
     for case in cases("equations/contrastive") {
@@ -219,7 +336,11 @@ fn golden() {
         let query = case.leaf("query");
         let mask = case.int_matrix("negatives").bool();
         // Where there is no negative the fixture says −1; the loop gives row 0.
-        let drawn: Vec<usize> = case.ints("drawn").iter().map(|&row| row.max(0) as usize).collect();
+        let drawn: Vec<usize> = case
+            .ints("drawn")
+            .iter()
+            .map(|&row| row.max(0) as usize)
+            .collect();
         let [key, queue] = ["key", "queue"].map(|name| case.tensor::<2>(name).autodiff());
         let temperature = case.number("temperature");
         let drawn = index_tensor(&drawn);

@@ -8,7 +8,11 @@ use crate::fixture::{FORWARD, GRADIENT, assert_close, cases, index_tensor, scala
 use crate::generate::{Draw, Matrix, generated, slope, softmax};
 
 fn loss(logits: &Matrix, labels: &[usize], smoothing: f64) -> f64 {
-    scalar(&cross_entropy(logits.tensor(), index_tensor(labels), smoothing))
+    scalar(&cross_entropy(
+        logits.tensor(),
+        index_tensor(labels),
+        smoothing,
+    ))
 }
 
 fn gradient(logits: &Matrix, labels: &[usize], smoothing: f64) -> Vec<f32> {
@@ -34,25 +38,42 @@ fn by_hand() {
     // The softmax of (log 3, 0) is (3/4, 1/4); smoothing by 0.1 makes the target (0.95, 0.05).
     let logits = Matrix::of([[3f64.ln(), 0.0]]);
     let (likely, unlikely) = (-(0.75f64.ln()), -(0.25f64.ln()));
-    let found = [loss(&logits, &[0], 0.0), loss(&logits, &[1], 0.0), loss(&logits, &[0], 0.1)];
+    let found = [
+        loss(&logits, &[0], 0.0),
+        loss(&logits, &[1], 0.0),
+        loss(&logits, &[0], 0.1),
+    ];
     let expected = [likely, unlikely, 0.95 * likely + 0.05 * unlikely];
     for (found, expected) in found.into_iter().zip(expected) {
         assert_close("loss", &[found as f32], &[expected], FORWARD);
     }
     // softmax − target
-    assert_close("gradient", &gradient(&logits, &[0], 0.1), &[-0.2, 0.2], GRADIENT);
+    assert_close(
+        "gradient",
+        &gradient(&logits, &[0], 0.1),
+        &[-0.2, 0.2],
+        GRADIENT,
+    );
 }
 
 #[test]
 fn limits() {
-    let uniform = Matrix { rows: 2, cols: 7, values: vec![3.0; 14] };
+    let uniform = Matrix {
+        rows: 2,
+        cols: 7,
+        values: vec![3.0; 14],
+    };
     for smoothing in [0.0, 0.1, 1.0] {
         let found = loss(&uniform, &[0, 6], smoothing) as f32;
         assert_close("uniform", &[found], &[7f64.ln()], FORWARD);
     }
     let certain = Matrix::of([[1e4, -1e4]]);
     assert_eq!(loss(&certain, &[0], 0.0), 0.0, "certain and right");
-    assert_eq!(loss(&certain, &[1], 0.0), 2e4, "certain and wrong: large, not infinite");
+    assert_eq!(
+        loss(&certain, &[1], 0.0),
+        2e4,
+        "certain and wrong: large, not infinite"
+    );
     assert_eq!(gradient(&certain, &[1], 0.0), [1.0, -1.0]);
 }
 

@@ -42,11 +42,25 @@ fn by_hand() {
 
 #[test]
 fn limits() {
-    let uniform = Matrix { rows: 3, cols: 7, values: vec![2.0; 21] };
-    assert_close("uniform", &[loss(&uniform) as f32], &[-(7f64.ln())], FORWARD);
+    let uniform = Matrix {
+        rows: 3,
+        cols: 7,
+        values: vec![2.0; 21],
+    };
+    assert_close(
+        "uniform",
+        &[loss(&uniform) as f32],
+        &[-(7f64.ln())],
+        FORWARD,
+    );
     // Each row certain of another class: as diverse as can be, though no row is uncertain.
     let balanced = Matrix::of([[1e4, 0.0], [0.0, 1e4]]);
-    assert_close("balanced", &[loss(&balanced) as f32], &[-(2f64.ln())], FORWARD);
+    assert_close(
+        "balanced",
+        &[loss(&balanced) as f32],
+        &[-(2f64.ln())],
+        FORWARD,
+    );
     let collapsed = Matrix::of([[1e4, 0.0, 0.0], [1e4, 0.0, 0.0]]);
     assert_eq!(loss(&collapsed), 0.0, "all in one class");
     let gradient = gradient(&collapsed);

@@ -22,7 +22,10 @@ fn parameters(values: [Vec<f32>; 2]) -> Parameters {
     let specs = vec![spec(true, values[0].len()), spec(false, values[1].len())];
     Parameters {
         specs: Arc::new(specs),
-        values: values.into_iter().map(|values| upload(values, &Device::flex())).collect(),
+        values: values
+            .into_iter()
+            .map(|values| upload(values, &Device::flex()))
+            .collect(),
     }
 }
 
@@ -35,14 +38,22 @@ fn averaged(m: f64, slow: [Vec<f32>; 2], fast: [Vec<f32>; 2]) -> Vec<f32> {
 
 #[test]
 fn by_hand() {
-    let found = averaged(0.75, [vec![4.0], vec![0.0, 1.0]], [vec![8.0], vec![4.0, 1.0]]);
+    let found = averaged(
+        0.75,
+        [vec![4.0], vec![0.0, 1.0]],
+        [vec![8.0], vec![4.0, 1.0]],
+    );
     assert_eq!(found, [5.0, 1.0, 1.0], "running statistics too");
 }
 
 #[test]
 fn limits() {
     let (slow, fast) = ([vec![1.5], vec![-2.0]], [vec![7.0], vec![3.0]]);
-    assert_eq!(averaged(0.0, slow.clone(), fast.clone()), [7.0, 3.0], "m = 0 copies");
+    assert_eq!(
+        averaged(0.0, slow.clone(), fast.clone()),
+        [7.0, 3.0],
+        "m = 0 copies"
+    );
     assert_eq!(averaged(1.0, slow, fast), [1.5, -2.0], "m = 1 keeps");
 }
 
@@ -53,7 +64,12 @@ fn many_steps_converge() {
     let fast = parameters([vec![1.0], vec![1.0]]);
     (0..5000).for_each(|_| slow.moving_average(&fast, 0.999));
     let left = 0.999f64.powi(5000); // 0.7 %
-    assert_close("after 5000 steps", &download(slow.values[0].clone()), &[1.0 - left], 1e-4);
+    assert_close(
+        "after 5000 steps",
+        &download(slow.values[0].clone()),
+        &[1.0 - left],
+        1e-4,
+    );
 }
 
 #[test]
@@ -65,12 +81,23 @@ fn the_automatic_momentum_remembers_a_fifth_of_the_run() {
         assert_eq!(Ema::AUTO.at(few), 0.9, "{few} steps: never below 0.9");
     }
     for many in [5000, 1_000_000] {
-        assert_eq!(Ema::AUTO.at(many), 0.999, "{many} steps: never above the paper's value");
+        assert_eq!(
+            Ema::AUTO.at(many),
+            0.999,
+            "{many} steps: never above the paper's value"
+        );
     }
-    assert_eq!(Ema::Momentum(0.42).at(7), 0.42, "a given value is taken as it is");
+    assert_eq!(
+        Ema::Momentum(0.42).at(7),
+        0.42,
+        "a given value is taken as it is"
+    );
     // What it promises: after the run less than 1 % of the source model is left.
     for steps in [50, 100, 500, 5000] {
-        assert!(Ema::AUTO.at(steps).powi(steps as i32) < 0.01, "{steps} steps");
+        assert!(
+            Ema::AUTO.at(steps).powi(steps as i32) < 0.01,
+            "{steps} steps"
+        );
     }
 }
 
@@ -97,6 +124,11 @@ fn golden() {
             ["momentum_parameters", "parameters"].map(|key| download(case.tensor::<2>(key)));
         let found = averaged(case.number("m"), [slow.clone(), slow], [fast.clone(), fast]);
         let expected = case.expected("momentum_parameters");
-        assert_close(&case.name, &found, &[expected.clone(), expected].concat(), FORWARD);
+        assert_close(
+            &case.name,
+            &found,
+            &[expected.clone(), expected].concat(),
+            FORWARD,
+        );
     }
 }

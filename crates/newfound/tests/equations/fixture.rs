@@ -42,8 +42,10 @@ pub fn cases(name: &str) -> Vec<Case> {
 
 /// Those of the cases whose name starts with `prefix`.
 pub fn cases_of(name: &str, prefix: &str) -> Vec<Case> {
-    let found: Vec<Case> =
-        cases(name).into_iter().filter(|case| case.name.starts_with(prefix)).collect();
+    let found: Vec<Case> = cases(name)
+        .into_iter()
+        .filter(|case| case.name.starts_with(prefix))
+        .collect();
     assert!(!found.is_empty(), "no case of {name} starts with {prefix}");
     found
 }
@@ -54,7 +56,12 @@ impl Case {
         let value = self.input(key);
         let shape: Vec<usize> = value["shape"].as_array().map_or_else(
             || vec![numbers(value).len()],
-            |extents| extents.iter().map(|extent| extent.as_u64().unwrap() as usize).collect(),
+            |extents| {
+                extents
+                    .iter()
+                    .map(|extent| extent.as_u64().unwrap() as usize)
+                    .collect()
+            },
         );
         let values: Vec<f32> = numbers(value).into_iter().map(|x| x as f32).collect();
         Tensor::from_data(TensorData::new(values, shape), &Device::flex())
@@ -67,12 +74,18 @@ impl Case {
 
     /// An input of whole numbers.
     pub fn ints(&self, key: &str) -> Vec<i64> {
-        numbers(self.input(key)).into_iter().map(|x| x as i64).collect()
+        numbers(self.input(key))
+            .into_iter()
+            .map(|x| x as i64)
+            .collect()
     }
 
     /// An input of indices.
     pub fn indices(&self, key: &str) -> Vec<usize> {
-        self.ints(key).into_iter().map(|x| usize::try_from(x).expect("an index")).collect()
+        self.ints(key)
+            .into_iter()
+            .map(|x| usize::try_from(x).expect("an index"))
+            .collect()
     }
 
     /// An input of whole numbers with rows.
@@ -82,21 +95,29 @@ impl Case {
 
     /// An input that is one number.
     pub fn number(&self, key: &str) -> f64 {
-        self.input(key).as_f64().unwrap_or_else(|| panic!("{}: {key} is no number", self.name))
+        self.input(key)
+            .as_f64()
+            .unwrap_or_else(|| panic!("{}: {key} is no number", self.name))
     }
 
     /// An input that is text.
     pub fn text(&self, key: &str) -> &str {
-        self.input(key).as_str().unwrap_or_else(|| panic!("{}: {key} is no text", self.name))
+        self.input(key)
+            .as_str()
+            .unwrap_or_else(|| panic!("{}: {key} is no text", self.name))
     }
 
     fn input(&self, key: &str) -> &Value {
-        self.inputs.get(key).unwrap_or_else(|| panic!("{}: no input {key}", self.name))
+        self.inputs
+            .get(key)
+            .unwrap_or_else(|| panic!("{}: no input {key}", self.name))
     }
 
     /// An expected output as it stands in the file.
     pub fn output(&self, key: &str) -> &Value {
-        self.outputs.get(key).unwrap_or_else(|| panic!("{}: no output {key}", self.name))
+        self.outputs
+            .get(key)
+            .unwrap_or_else(|| panic!("{}: no output {key}", self.name))
     }
 
     /// The numbers of an expected output, row by row.
@@ -117,16 +138,25 @@ impl Case {
     /// Holds a tensor against the output of this name.
     pub fn check<const N: usize>(&self, key: &str, found: &Tensor<N>) {
         let what = format!("{}: {key}", self.name);
-        assert_close(&what, &download(found.clone()), &self.expected(key), FORWARD);
+        assert_close(
+            &what,
+            &download(found.clone()),
+            &self.expected(key),
+            FORWARD,
+        );
     }
 
     /// Holds the gradient of a leaf against the expected one. Not every case has gradients; see
     /// [`Case::has_gradients`].
     pub fn check_gradient<const N: usize>(&self, key: &str, leaf: &Tensor<N>, found: &Gradients) {
         let what = format!("{}: gradient of {key}", self.name);
-        let expected =
-            self.gradients.get(key).unwrap_or_else(|| panic!("{}: no gradient of {key}", self.name));
-        let found = leaf.grad(found).unwrap_or_else(|| panic!("{what}: there is none"));
+        let expected = self
+            .gradients
+            .get(key)
+            .unwrap_or_else(|| panic!("{}: no gradient of {key}", self.name));
+        let found = leaf
+            .grad(found)
+            .unwrap_or_else(|| panic!("{what}: there is none"));
         assert_close(&what, &download(found), &numbers(expected), GRADIENT);
     }
 
@@ -134,7 +164,8 @@ impl Case {
     pub fn has_gradients(&self, keys: &[&str]) -> bool {
         let named: Vec<&str> = self.gradients.keys().map(String::as_str).collect();
         assert!(
-            named.is_empty() || (named.len() == keys.len() && named.iter().all(|n| keys.contains(n))),
+            named.is_empty()
+                || (named.len() == keys.len() && named.iter().all(|n| keys.contains(n))),
             "{}: gradients of {named:?}",
             self.name
         );
@@ -156,7 +187,9 @@ pub fn numbers(value: &Value) -> Vec<f64> {
 #[track_caller]
 pub fn assert_close(what: &str, found: &[f32], expected: &[f64], tolerance: f64) {
     assert_eq!(found.len(), expected.len(), "{what}: the number of values");
-    let largest = expected.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+    let largest = expected
+        .iter()
+        .fold(0.0, |largest: f64, x| largest.max(x.abs()));
     let scale = if largest > ZERO { largest } else { 1.0 };
     for (position, (&found, &expected)) in found.iter().zip(expected).enumerate() {
         let difference = (f64::from(found) - expected).abs() / scale;
@@ -176,7 +209,9 @@ pub fn assert_zero(what: &str, found: &[f32], tolerance: f64) {
 
 /// The values of an integer tensor, row by row.
 pub fn ints<const N: usize>(tensor: Tensor<N, Int>) -> Vec<i64> {
-    tensor.try_into_vec_as::<i64>().expect("the device gives its values back")
+    tensor
+        .try_into_vec_as::<i64>()
+        .expect("the device gives its values back")
 }
 
 /// The values of a mask as 0 and 1, row by row.

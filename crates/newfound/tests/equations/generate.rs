@@ -29,7 +29,11 @@ pub struct Matrix {
 impl Matrix {
     /// From its rows.
     pub fn of<const R: usize, const C: usize>(rows: [[f64; C]; R]) -> Self {
-        Self { rows: R, cols: C, values: rows.concat() }
+        Self {
+            rows: R,
+            cols: C,
+            values: rows.concat(),
+        }
     }
 
     /// One row.
@@ -45,7 +49,10 @@ impl Matrix {
     /// As a constant.
     pub fn tensor(&self) -> Tensor<2> {
         let values: Vec<f32> = self.values.iter().map(|&x| x as f32).collect();
-        Tensor::from_data(TensorData::new(values, [self.rows, self.cols]), &Device::flex())
+        Tensor::from_data(
+            TensorData::new(values, [self.rows, self.cols]),
+            &Device::flex(),
+        )
     }
 
     /// As something a gradient is taken for.
@@ -62,7 +69,9 @@ pub fn slope(at: &Matrix, f: impl Fn(&Matrix) -> f64) -> Vec<f64> {
         matrix.values[position] += by;
         f(&matrix)
     };
-    (0..at.values.len()).map(|i| (moved(i, STEP) - moved(i, -STEP)) / (2.0 * STEP)).collect()
+    (0..at.values.len())
+        .map(|i| (moved(i, STEP) - moved(i, -STEP)) / (2.0 * STEP))
+        .collect()
 }
 
 /// Draws inputs from one seed.
@@ -103,7 +112,9 @@ impl Draw {
         let mut matrix = self.normal(rows, classes, 1.5);
         for row in matrix.values.chunks_exact_mut(classes) {
             let softmax = softmax(row);
-            row.iter_mut().zip(softmax).for_each(|(x, p)| *x = single(p));
+            row.iter_mut()
+                .zip(softmax)
+                .for_each(|(x, p)| *x = single(p));
         }
         matrix
     }
@@ -111,12 +122,16 @@ impl Draw {
     /// Small whole numbers: their sums and products are exact, and equal ones abound.
     pub fn whole(&mut self, rows: usize, cols: usize, largest: u64) -> Matrix {
         let shift = largest as f64;
-        self.matrix(rows, cols, |draws| draws.below(2 * largest + 1) as f64 - shift)
+        self.matrix(rows, cols, |draws| {
+            draws.below(2 * largest + 1) as f64 - shift
+        })
     }
 
     /// Whole numbers below `high`.
     pub fn below(&mut self, high: usize, count: usize) -> Vec<usize> {
-        (0..count).map(|_| self.0.below(high as u64) as usize).collect()
+        (0..count)
+            .map(|_| self.0.below(high as u64) as usize)
+            .collect()
     }
 
     /// Uniform in [0, 1).
@@ -129,7 +144,12 @@ impl Draw {
         (0..count).map(|_| self.0.bernoulli(p)).collect()
     }
 
-    fn matrix(&mut self, rows: usize, cols: usize, mut f: impl FnMut(&mut Stream) -> f64) -> Matrix {
+    fn matrix(
+        &mut self,
+        rows: usize,
+        cols: usize,
+        mut f: impl FnMut(&mut Stream) -> f64,
+    ) -> Matrix {
         let values = (0..rows * cols).map(|_| single(f(&mut self.0))).collect();
         Matrix { rows, cols, values }
     }

@@ -18,14 +18,20 @@ fn by_hand() {
     let unit = download(normalise_rows(rows.tensor()));
     assert_close("unit rows", &unit, &[0.6, 0.8, 0.0, -1.0], FORWARD);
     // (3, 4) has the cosines 3/5 and 4/5 with the axes.
-    let found = distance(Matrix::of([[3.0, 4.0]]), Matrix::of([[7.0, 0.0], [0.0, 2.0]]));
+    let found = distance(
+        Matrix::of([[3.0, 4.0]]),
+        Matrix::of([[7.0, 0.0], [0.0, 2.0]]),
+    );
     assert_close("distances", &found, &[0.4, 0.2], FORWARD);
 }
 
 #[test]
 fn limits() {
     let zero = Matrix::of([[0.0, 0.0], [1.0, 0.0]]);
-    assert_eq!(download(normalise_rows(zero.tensor())), [0.0, 0.0, 1.0, 0.0]);
+    assert_eq!(
+        download(normalise_rows(zero.tensor())),
+        [0.0, 0.0, 1.0, 0.0]
+    );
     // A row without direction is as far from everything as a right angle.
     assert_eq!(distance(zero.clone(), Matrix::of([[0.0, 3.0]])), [1.0, 1.0]);
     let axis = Matrix::of([[2.0, 0.0]]);
@@ -33,7 +39,12 @@ fn limits() {
     assert_eq!(distance(axis, around), [0.0, 1.0, 2.0]);
     for length in [1e-8, 1.0, 1e15] {
         let unit = normalise_rows(Matrix::of([[3.0 * length, 4.0 * length]]).tensor());
-        assert_close(&format!("rows of length {length}"), &download(unit), &[0.6, 0.8], FORWARD);
+        assert_close(
+            &format!("rows of length {length}"),
+            &download(unit),
+            &[0.6, 0.8],
+            FORWARD,
+        );
     }
 }
 
@@ -44,14 +55,24 @@ fn a_distance_stays_within_0_and_2_though_cosines_round() {
     let to_itself = download(cosine_distance(rows.tensor(), rows.tensor()));
     let to_opposite = download(cosine_distance(rows.tensor(), opposite));
     for i in 0..200 {
-        assert!((0.0..1e-6).contains(&to_itself[i * 201]), "{}", to_itself[i * 201]);
-        assert!((1.999_999..=2.0).contains(&to_opposite[i * 201]), "{}", to_opposite[i * 201]);
+        assert!(
+            (0.0..1e-6).contains(&to_itself[i * 201]),
+            "{}",
+            to_itself[i * 201]
+        );
+        assert!(
+            (1.999_999..=2.0).contains(&to_opposite[i * 201]),
+            "{}",
+            to_opposite[i * 201]
+        );
     }
 }
 
 #[test]
 fn the_gradient_of_a_zero_row_is_finite() {
-    let rows = Tensor::<2>::zeros([1, 3], &Device::flex()).autodiff().require_grad();
+    let rows = Tensor::<2>::zeros([1, 3], &Device::flex())
+        .autodiff()
+        .require_grad();
     let gradients = normalise_rows(rows.clone()).sum().backward();
     let gradient = download(rows.grad(&gradients).unwrap());
     assert!(gradient.iter().all(|x| x.is_finite()), "{gradient:?}");

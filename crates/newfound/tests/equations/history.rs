@@ -19,12 +19,20 @@ fn by_hand() {
     let mut history = History::new(&[3, 7], 3);
     assert_eq!(row(&history, 1), [7, 7, 7]);
     history.record(1, 5);
-    assert_eq!(row(&history, 1), [7, 7, 7], "the running epoch does not show");
+    assert_eq!(
+        row(&history, 1),
+        [7, 7, 7],
+        "the running epoch does not show"
+    );
     assert_eq!(history.advance(), 1);
     let mut labels = row(&history, 1);
     labels.sort_unstable();
     assert_eq!(labels, [5, 7, 7]);
-    assert_eq!(row(&history, 0), [3, 3, 3], "an image without a new label keeps its last");
+    assert_eq!(
+        row(&history, 0),
+        [3, 3, 3],
+        "an image without a new label keeps its last"
+    );
 }
 
 #[test]

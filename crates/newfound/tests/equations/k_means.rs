@@ -9,7 +9,12 @@ use crate::fixture::{FORWARD, assert_close};
 use crate::generate::{Draw, Matrix, dot, generated};
 
 fn options(geometry: KMeans, clusters: usize) -> KMeansOptions {
-    KMeansOptions { geometry, clusters, restarts: 1, rounds: 100 }
+    KMeansOptions {
+        geometry,
+        clusters,
+        restarts: 1,
+        rounds: 100,
+    }
 }
 
 fn clustered(features: &Matrix, options: &KMeansOptions, seed: u64) -> Clusters {
@@ -44,11 +49,17 @@ mod plain {
             let mut draws = Stream::new(seed, "k-means", &[restart as u64]);
             let found = lloyd(&rows, starts(&rows, options.clusters, &mut draws), options);
             closest_call = closest_call.min(found.closest_call);
-            if best.as_ref().is_none_or(|best| found.inertia < best.inertia) {
+            if best
+                .as_ref()
+                .is_none_or(|best| found.inertia < best.inertia)
+            {
                 best = Some(found);
             }
         }
-        Found { closest_call, ..best.unwrap() }
+        Found {
+            closest_call,
+            ..best.unwrap()
+        }
     }
 
     pub fn unit(row: &[f64]) -> Vec<f64> {
@@ -64,8 +75,16 @@ mod plain {
                 best = k;
             }
         }
-        let others = distances.iter().enumerate().filter(|&(k, _)| k != best).map(|(_, d)| *d);
-        (best, distances[best], others.fold(f64::INFINITY, f64::min) - distances[best])
+        let others = distances
+            .iter()
+            .enumerate()
+            .filter(|&(k, _)| k != best)
+            .map(|(_, d)| *d);
+        (
+            best,
+            distances[best],
+            others.fold(f64::INFINITY, f64::min) - distances[best],
+        )
     }
 
     /// k-means++: of some images drawn by their squared distance, the one that lowers the total most.
@@ -102,8 +121,11 @@ mod plain {
         let mut closest_call = f64::INFINITY;
         let mut previous = Vec::new();
         for _ in 0..options.rounds {
-            let found: Vec<(usize, f64, f64)> = rows.iter().map(|row| nearest(row, &centroids)).collect();
-            closest_call = found.iter().fold(closest_call, |least, &(_, _, gap)| least.min(gap));
+            let found: Vec<(usize, f64, f64)> =
+                rows.iter().map(|row| nearest(row, &centroids)).collect();
+            closest_call = found
+                .iter()
+                .fold(closest_call, |least, &(_, _, gap)| least.min(gap));
             let labels = filled(&found, options.clusters);
             if labels == previous {
                 break;
@@ -111,7 +133,8 @@ mod plain {
             centroids = means(rows, &labels, options);
             previous = labels;
         }
-        let found: Vec<(usize, f64, f64)> = rows.iter().map(|row| nearest(row, &centroids)).collect();
+        let found: Vec<(usize, f64, f64)> =
+            rows.iter().map(|row| nearest(row, &centroids)).collect();
         Found {
             centroids,
             labels: found.iter().map(|&(label, _, _)| label).collect(),
@@ -130,7 +153,11 @@ mod plain {
             }
             let mut farthest = None;
             for image in 0..labels.len() {
-                let alone = labels.iter().filter(|&&label| label == labels[image]).count() == 1;
+                let alone = labels
+                    .iter()
+                    .filter(|&&label| label == labels[image])
+                    .count()
+                    == 1;
                 if !alone && farthest.is_none_or(|best: usize| distances[image] > distances[best]) {
                     farthest = Some(image);
                 }
@@ -144,12 +171,20 @@ mod plain {
     fn means(rows: &[Vec<f64>], labels: &[usize], options: &KMeansOptions) -> Vec<Vec<f64>> {
         (0..options.clusters)
             .map(|k| {
-                let members: Vec<&Vec<f64>> =
-                    rows.iter().zip(labels).filter(|&(_, &label)| label == k).map(|(row, _)| row).collect();
+                let members: Vec<&Vec<f64>> = rows
+                    .iter()
+                    .zip(labels)
+                    .filter(|&(_, &label)| label == k)
+                    .map(|(row, _)| row)
+                    .collect();
                 let mean: Vec<f64> = (0..rows[0].len())
                     .map(|i| members.iter().map(|row| row[i]).sum::<f64>() / members.len() as f64)
                     .collect();
-                if options.geometry == KMeans::Spherical { unit(&mean) } else { mean }
+                if options.geometry == KMeans::Spherical {
+                    unit(&mean)
+                } else {
+                    mean
+                }
             })
             .collect()
     }
@@ -181,7 +216,10 @@ fn assign_by_hand() {
     assert_close("squared distances", &distances, &[1.0, 1.0, 0.0], FORWARD);
     // Half-way between two, and between two that are equal: the lower one.
     let centroids = Matrix::of([[2.0, 0.0], [0.0, 0.0], [0.0, 0.0]]);
-    let (labels, _) = assign(&Matrix::of([[1.0, 0.0], [0.0, 0.0]]).tensor(), &centroids.tensor());
+    let (labels, _) = assign(
+        &Matrix::of([[1.0, 0.0], [0.0, 0.0]]).tensor(),
+        &centroids.tensor(),
+    );
     assert_eq!(labels, [0, 1]);
 }
 
@@ -202,10 +240,17 @@ fn limits() {
         let found = clustered(&features, &options(geometry, 4), 4);
         assert_eq!(found.inertia, 0.0, "{geometry:?}");
         assert!(found.labels[0] == found.labels[1] && found.labels[0] != found.labels[3]);
-        assert!(download(found.centroids).iter().all(|x| x.is_finite()), "{geometry:?}");
+        assert!(
+            download(found.centroids).iter().all(|x| x.is_finite()),
+            "{geometry:?}"
+        );
     }
     // All images equal.
-    let features = Matrix { rows: 5, cols: 2, values: [3.0, 4.0].repeat(5) };
+    let features = Matrix {
+        rows: 5,
+        cols: 2,
+        values: [3.0, 4.0].repeat(5),
+    };
     let found = clustered(&features, &options(KMeans::Spherical, 3), 4);
     let centroids = download(found.centroids);
     assert_close("centroids", &centroids, &[0.6, 0.8].repeat(3), FORWARD);
@@ -214,7 +259,11 @@ fn limits() {
 #[test]
 #[should_panic(expected = "2 images for 3 clusters")]
 fn fewer_images_than_clusters() {
-    clustered(&Matrix::of([[0.0], [1.0]]), &options(KMeans::Euclidean, 3), 0);
+    clustered(
+        &Matrix::of([[0.0], [1.0]]),
+        &options(KMeans::Euclidean, 3),
+        0,
+    );
 }
 
 /// Spherical clusters are directions; Euclidean ones see length too.
@@ -222,14 +271,28 @@ fn fewer_images_than_clusters() {
 fn the_two_geometries() {
     let features = Matrix::of([[1.0, 0.0], [10.0, 0.0], [0.0, 1.0], [0.0, 10.0]]);
     let restarts = 10;
-    let spherical = KMeansOptions { restarts, ..options(KMeans::Spherical, 2) };
+    let spherical = KMeansOptions {
+        restarts,
+        ..options(KMeans::Spherical, 2)
+    };
     let found = clustered(&features, &spherical, 0);
-    assert_eq!((found.labels[0], found.labels[2]), (found.labels[1], found.labels[3]));
+    assert_eq!(
+        (found.labels[0], found.labels[2]),
+        (found.labels[1], found.labels[3])
+    );
     assert!(found.labels[0] != found.labels[2] && found.inertia < 1e-6);
     let lengths = download(found.centroids.square().sum_dim(1));
-    assert_close("squared lengths of the centroids", &lengths, &[1.0, 1.0], FORWARD);
+    assert_close(
+        "squared lengths of the centroids",
+        &lengths,
+        &[1.0, 1.0],
+        FORWARD,
+    );
     // Euclidean: one of the far points alone, the other three around (1/3, 11/3), at 184/3 in total.
-    let euclidean = KMeansOptions { restarts, ..options(KMeans::Euclidean, 2) };
+    let euclidean = KMeansOptions {
+        restarts,
+        ..options(KMeans::Euclidean, 2)
+    };
     let found = clustered(&features, &euclidean, 0);
     assert_close("inertia", &[found.inertia as f32], &[184.0 / 3.0], FORWARD);
 }
@@ -310,10 +373,23 @@ fn a_round_never_increases_the_inertia() {
 fn more_restarts_are_never_worse() {
     let features = Draw::new(8).normal(200, 5, 1.0);
     for geometry in [KMeans::Euclidean, KMeans::Spherical] {
-        let of = |restarts| clustered(&features, &KMeansOptions { restarts, ..options(geometry, 12) }, 3).inertia;
+        let of = |restarts| {
+            clustered(
+                &features,
+                &KMeansOptions {
+                    restarts,
+                    ..options(geometry, 12)
+                },
+                3,
+            )
+            .inertia
+        };
         let all: Vec<f64> = (1..=8).map(of).collect();
         assert!(all.is_sorted_by(|a, b| a >= b), "{all:?}");
-        assert!(all[7] < all[0], "eight starts find something better than the first: {all:?}");
+        assert!(
+            all[7] < all[0],
+            "eight starts find something better than the first: {all:?}"
+        );
     }
 }
 
@@ -327,19 +403,36 @@ fn separated_groups_are_recovered() {
         let noise = draw.normal(groups * per_group, width, 0.02);
         let values = noise.values.iter().enumerate().map(|(i, noise)| {
             // Lengths from 1 to 4 within a group, if length carries no meaning.
-            let stretch = if geometry == KMeans::Spherical { 1.0 + (i / width % 4) as f64 } else { 1.0 };
+            let stretch = if geometry == KMeans::Spherical {
+                1.0 + (i / width % 4) as f64
+            } else {
+                1.0
+            };
             stretch * (centres.row(i / width / per_group)[i % width] + noise)
         });
-        let features = Matrix { values: values.map(|x| f64::from(x as f32)).collect(), ..noise.clone() };
+        let features = Matrix {
+            values: values.map(|x| f64::from(x as f32)).collect(),
+            ..noise.clone()
+        };
         for seed in 0..10 {
             let found = clustered(&features, &options(geometry, groups), seed);
-            let mut of_group: Vec<usize> =
-                found.labels.chunks(per_group).map(|group| group[0]).collect();
+            let mut of_group: Vec<usize> = found
+                .labels
+                .chunks(per_group)
+                .map(|group| group[0])
+                .collect();
             for (group, label) in found.labels.chunks(per_group).zip(&of_group) {
-                assert!(group.iter().all(|l| l == label), "{geometry:?}, seed {seed}: a group was split");
+                assert!(
+                    group.iter().all(|l| l == label),
+                    "{geometry:?}, seed {seed}: a group was split"
+                );
             }
             of_group.sort_unstable();
-            assert_eq!(of_group, (0..groups).collect::<Vec<_>>(), "{geometry:?}, seed {seed}");
+            assert_eq!(
+                of_group,
+                (0..groups).collect::<Vec<_>>(),
+                "{geometry:?}, seed {seed}"
+            );
         }
     }
 }
@@ -348,15 +441,29 @@ fn separated_groups_are_recovered() {
 fn threads_change_nothing() {
     let features = Draw::new(9).features(3000, 64);
     for geometry in [KMeans::Euclidean, KMeans::Spherical] {
-        let options = KMeansOptions { restarts: 2, rounds: 20, ..options(geometry, 20) };
+        let options = KMeansOptions {
+            restarts: 2,
+            rounds: 20,
+            ..options(geometry, 20)
+        };
         let [one, three] = [1, 3].map(|threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
             pool.install(|| clustered(&features, &options, 1))
         });
         assert_eq!(one.labels, three.labels, "{geometry:?}");
-        assert_eq!(one.inertia.to_bits(), three.inertia.to_bits(), "{geometry:?}");
+        assert_eq!(
+            one.inertia.to_bits(),
+            three.inertia.to_bits(),
+            "{geometry:?}"
+        );
         let bits = |clusters: Clusters| -> Vec<u32> {
-            download(clusters.centroids).into_iter().map(f32::to_bits).collect()
+            download(clusters.centroids)
+                .into_iter()
+                .map(f32::to_bits)
+                .collect()
         };
         assert_eq!(bits(one), bits(three), "{geometry:?}");
     }

@@ -12,7 +12,10 @@ fn matched(similarities: &Matrix, matching: Matching) -> Vec<Match> {
 }
 
 fn centroids(similarities: &Matrix, matching: Matching) -> Vec<usize> {
-    matched(similarities, matching).iter().map(|m| m.centroid).collect()
+    matched(similarities, matching)
+        .iter()
+        .map(|m| m.centroid)
+        .collect()
 }
 
 /// The best total of all one-to-one assignments of the rows from `row` on.
@@ -38,9 +41,17 @@ fn by_hand() {
     let similarities = Matrix::of([[0.9, 0.8, 0.0], [0.8, 0.1, 0.0]]);
     assert_eq!(centroids(&similarities, Matching::Greedy), [0, 1]);
     assert_eq!(centroids(&similarities, Matching::Hungarian), [1, 0]);
-    let [first, second] = matched(&similarities, Matching::Hungarian)[..] else { panic!("two classes") };
-    assert!((first.margin + 0.1).abs() < 1e-12, "centroid 0 was nearer by 0.1");
-    assert!((second.margin - 0.7).abs() < 1e-12, "ahead of centroid 1 by 0.7");
+    let [first, second] = matched(&similarities, Matching::Hungarian)[..] else {
+        panic!("two classes")
+    };
+    assert!(
+        (first.margin + 0.1).abs() < 1e-12,
+        "centroid 0 was nearer by 0.1"
+    );
+    assert!(
+        (second.margin - 0.7).abs() < 1e-12,
+        "ahead of centroid 1 by 0.7"
+    );
     assert_eq!((first.similarity, second.similarity), (0.8, 0.8));
     assert!(first.is_doubtful() && !second.is_doubtful());
 }
@@ -49,12 +60,34 @@ fn by_hand() {
 fn limits() {
     for form in FORMS {
         let one = matched(&Matrix::of([[0.3]]), form);
-        assert_eq!(one, [Match { centroid: 0, similarity: 0.3, margin: 2.0 }], "nothing to compare with");
-        assert_eq!(centroids(&Matrix::of([[0.5; 3]; 3]), form), [0, 1, 2], "all equal");
+        assert_eq!(
+            one,
+            [Match {
+                centroid: 0,
+                similarity: 0.3,
+                margin: 2.0
+            }],
+            "nothing to compare with"
+        );
+        assert_eq!(
+            centroids(&Matrix::of([[0.5; 3]; 3]), form),
+            [0, 1, 2],
+            "all equal"
+        );
         assert!(match_prototypes(&[0.5, f64::NAN], 2, form).is_err());
-        assert!(match_prototypes(&[0.5, 0.4, 0.3], 1, form).is_err(), "more classes than clusters");
+        assert!(
+            match_prototypes(&[0.5, 0.4, 0.3], 1, form).is_err(),
+            "more classes than clusters"
+        );
     }
-    let doubtful = |margin| Match { centroid: 0, similarity: 0.5, margin }.is_doubtful();
+    let doubtful = |margin| {
+        Match {
+            centroid: 0,
+            similarity: 0.5,
+            margin,
+        }
+        .is_doubtful()
+    };
     assert!(doubtful(0.0) && doubtful(0.0199) && !doubtful(0.02));
 }
 

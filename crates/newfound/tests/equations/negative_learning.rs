@@ -8,7 +8,11 @@ use crate::fixture::{FORWARD, GRADIENT, assert_close, cases, index_tensor, scala
 use crate::generate::{Draw, Matrix, generated, slope, softmax};
 
 fn loss(logits: &Matrix, complementary: &[usize], selected: &[bool]) -> f64 {
-    scalar(&negative_learning(logits.tensor(), index_tensor(complementary), weights(selected)))
+    scalar(&negative_learning(
+        logits.tensor(),
+        index_tensor(complementary),
+        weights(selected),
+    ))
 }
 
 fn gradient(logits: &Matrix, complementary: &[usize], selected: &[bool]) -> Vec<f32> {
@@ -46,31 +50,65 @@ fn by_hand() {
         loss(&logits, &[2, 0], &[true, true]),
     ];
     let (half, quarter) = (2f64.ln(), (4f64 / 3.0).ln());
-    for (found, expected) in found.into_iter().zip([half, quarter, (half + quarter) / 2.0]) {
+    for (found, expected) in found
+        .into_iter()
+        .zip([half, quarter, (half + quarter) / 2.0])
+    {
         assert_close("loss", &[found as f32], &[expected], FORWARD);
     }
     // d −log(1 − p) / d logits = p / (1 − p) · (one-hot − softmax), here with p = 1/2.
     let found = gradient(&logits, &[2, 0], &[true, false]);
-    assert_close("gradient", &found, &[-0.25, -0.25, 0.5, 0.0, 0.0, 0.0], GRADIENT);
+    assert_close(
+        "gradient",
+        &found,
+        &[-0.25, -0.25, 0.5, 0.0, 0.0, 0.0],
+        GRADIENT,
+    );
 }
 
 #[test]
 fn limits() {
     let huge = Matrix::of([[80.0, -80.0, -80.0], [-1e4, 1e4, 0.0]]);
-    assert_eq!(loss(&huge, &[0, 1], &[false, false]), 0.0, "an empty selection");
-    assert_eq!(gradient(&huge, &[0, 1], &[false, false]), [0.0; 6], "an empty selection");
+    assert_eq!(
+        loss(&huge, &[0, 1], &[false, false]),
+        0.0,
+        "an empty selection"
+    );
+    assert_eq!(
+        gradient(&huge, &[0, 1], &[false, false]),
+        [0.0; 6],
+        "an empty selection"
+    );
     // The complementary label is certain: the clamp holds, and lets no gradient through.
     let clamped = loss(&huge, &[0, 1], &[true, true]);
-    assert_close("at the clamp", &[clamped as f32], &[-(1e-5f64.ln())], FORWARD);
-    assert_eq!(gradient(&huge, &[0, 1], &[true, true]), [0.0; 6], "at the clamp");
+    assert_close(
+        "at the clamp",
+        &[clamped as f32],
+        &[-(1e-5f64.ln())],
+        FORWARD,
+    );
+    assert_eq!(
+        gradient(&huge, &[0, 1], &[true, true]),
+        [0.0; 6],
+        "at the clamp"
+    );
     // It is impossible: nothing to learn.
     assert_eq!(loss(&huge, &[1, 0], &[true, true]), 0.0);
     assert_eq!(gradient(&huge, &[1, 0], &[true, true]), [0.0; 6]);
     for classes in [2, 3, 65] {
-        let uniform = Matrix { rows: 1, cols: classes, values: vec![7.0; classes] };
+        let uniform = Matrix {
+            rows: 1,
+            cols: classes,
+            values: vec![7.0; classes],
+        };
         let found = loss(&uniform, &[classes - 1], &[true]);
         let expected = (classes as f64 / (classes - 1) as f64).ln();
-        assert_close(&format!("uniform over {classes}"), &[found as f32], &[expected], FORWARD);
+        assert_close(
+            &format!("uniform over {classes}"),
+            &[found as f32],
+            &[expected],
+            FORWARD,
+        );
     }
 }
 
@@ -81,10 +119,20 @@ fn close_to_the_clamp_all_digits_are_there() {
         let logits = Matrix::of([[logit, 0.0]]);
         let rest = 1.0 / (1.0 + f64::exp(logit)); // above the clamp: 1.7e-5 at 11
         let found = loss(&logits, &[0], &[true]);
-        assert_close(&format!("logit {logit}"), &[found as f32], &[-rest.ln()], FORWARD);
+        assert_close(
+            &format!("logit {logit}"),
+            &[found as f32],
+            &[-rest.ln()],
+            FORWARD,
+        );
         // p / (1 − p) · (1 − p) = p
         let found = gradient(&logits, &[0], &[true]);
-        assert_close(&format!("logit {logit}"), &found, &[1.0 - rest, rest - 1.0], GRADIENT);
+        assert_close(
+            &format!("logit {logit}"),
+            &found,
+            &[1.0 - rest, rest - 1.0],
+            GRADIENT,
+        );
     }
 }
 

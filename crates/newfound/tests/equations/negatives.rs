@@ -10,12 +10,25 @@ use crate::generate::{Draw, generated};
 
 fn history(rows: &[Vec<usize>]) -> Tensor<2, Int> {
     let labels: Vec<i64> = rows.concat().iter().map(|&label| label as i64).collect();
-    Tensor::from_data(TensorData::new(labels, [rows.len(), rows[0].len()]), &Device::flex())
+    Tensor::from_data(
+        TensorData::new(labels, [rows.len(), rows[0].len()]),
+        &Device::flex(),
+    )
 }
 
-fn mask(queries: &[Vec<usize>], keys: &[Vec<usize>], images: &[usize], key_images: &[usize]) -> Vec<i64> {
+fn mask(
+    queries: &[Vec<usize>],
+    keys: &[Vec<usize>],
+    images: &[usize],
+    key_images: &[usize],
+) -> Vec<i64> {
     let [images, key_images] = [images, key_images].map(index_tensor);
-    bits(negatives(history(queries), history(keys), images, key_images))
+    bits(negatives(
+        history(queries),
+        history(keys),
+        images,
+        key_images,
+    ))
 }
 
 fn bool_mask(rows: &[&[bool]]) -> Tensor<2, Bool> {
@@ -28,16 +41,31 @@ fn by_hand() {
     // Never the same label; the same in the second epoch; never the same, but the query's own image; the same labels,
     // though in other epochs.
     let keys = [vec![2, 3], vec![9, 4], vec![2, 3], vec![4, 1]];
-    assert_eq!(mask(&[vec![1, 4]], &keys, &[7], &[0, 1, 7, 2]), [1, 0, 0, 1]);
+    assert_eq!(
+        mask(&[vec![1, 4]], &keys, &[7], &[0, 1, 7, 2]),
+        [1, 0, 0, 1]
+    );
 }
 
 #[test]
 fn limits() {
     let (same, other) = (vec![vec![3, 3]; 3], vec![vec![5, 5]; 3]);
-    assert_eq!(mask(&[vec![3, 3]], &same, &[9], &[0, 1, 2]), [0, 0, 0], "one class: no negatives");
+    assert_eq!(
+        mask(&[vec![3, 3]], &same, &[9], &[0, 1, 2]),
+        [0, 0, 0],
+        "one class: no negatives"
+    );
     assert_eq!(mask(&[vec![3, 3]], &other, &[9], &[0, 1, 2]), [1, 1, 1]);
-    assert_eq!(mask(&[vec![3, 3]], &other, &[1], &[0, 1, 2]), [1, 0, 1], "never the own image");
-    assert_eq!(mask(&[vec![3]], &[vec![4], vec![3]], &[9], &[0, 1]), [1, 0], "one epoch");
+    assert_eq!(
+        mask(&[vec![3, 3]], &other, &[1], &[0, 1, 2]),
+        [1, 0, 1],
+        "never the own image"
+    );
+    assert_eq!(
+        mask(&[vec![3]], &[vec![4], vec![3]], &[9], &[0, 1]),
+        [1, 0],
+        "one epoch"
+    );
 }
 
 #[test]
@@ -74,7 +102,11 @@ fn golden() {
 }
 
 fn drawn(rows: &[&[bool]], seed: u64) -> Vec<i64> {
-    ints(draw_negatives(bool_mask(rows), &mut Stream::new(seed, "n", &[]), &Device::flex()))
+    ints(draw_negatives(
+        bool_mask(rows),
+        &mut Stream::new(seed, "n", &[]),
+        &Device::flex(),
+    ))
 }
 
 #[test]
@@ -83,7 +115,10 @@ fn a_drawn_negative_is_one_and_each_as_often() {
     let found = drawn(&vec![row; 9000], 3);
     let count = |key: i64| found.iter().filter(|&&drawn| drawn == key).count();
     assert_eq!(count(1) + count(3) + count(4), 9000, "only negatives");
-    assert!([1, 3, 4].iter().all(|&key| count(key).abs_diff(3000) < 200), "each as often");
+    assert!(
+        [1, 3, 4].iter().all(|&key| count(key).abs_diff(3000) < 200),
+        "each as often"
+    );
 }
 
 #[test]

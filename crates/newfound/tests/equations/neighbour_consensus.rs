@@ -29,9 +29,22 @@ fn by_hand() {
 #[test]
 fn limits() {
     let bank = Matrix::of([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]);
-    assert_eq!(refined(&bank, &[vec![2]]), [0.0, 0.0, 1.0], "one neighbour: its own vote");
-    assert_eq!(refined(&bank, &[vec![1, 1, 1]]), [0.0, 1.0, 0.0], "agreement");
-    assert_close("discord", &refined(&bank, &[vec![0, 1, 2]]), &[1.0 / 3.0; 3], FORWARD);
+    assert_eq!(
+        refined(&bank, &[vec![2]]),
+        [0.0, 0.0, 1.0],
+        "one neighbour: its own vote"
+    );
+    assert_eq!(
+        refined(&bank, &[vec![1, 1, 1]]),
+        [0.0, 1.0, 0.0],
+        "agreement"
+    );
+    assert_close(
+        "discord",
+        &refined(&bank, &[vec![0, 1, 2]]),
+        &[1.0 / 3.0; 3],
+        FORWARD,
+    );
 }
 
 #[test]
@@ -66,15 +79,27 @@ fn golden() {
             let query = queries.clone().slice_dim(0, b..b + 1);
             // A bank smaller than k gives all it has.
             let k = expected.len();
-            assert!(k == case.number("k") as usize || k >= bank_images.len() - 1, "{}", case.name);
+            assert!(
+                k == case.number("k") as usize || k >= bank_images.len() - 1,
+                "{}",
+                case.name
+            );
             let chosen = nearest(query, &images[b..=b], bank.clone(), &bank_images, k);
             let mut rows = ints(chosen.clone());
             rows.sort_unstable();
             assert_eq!(&rows, expected, "{}: neighbours of query {b}", case.name);
-            refined.push(neighbour_consensus(case.tensor("bank_probabilities"), chosen));
+            refined.push(neighbour_consensus(
+                case.tensor("bank_probabilities"),
+                chosen,
+            ));
         }
         let refined = Tensor::cat(refined, 0);
         case.check("refined", &refined);
-        assert_eq!(ints(refined.argmax(1)), case.expected_ints("labels"), "{}", case.name);
+        assert_eq!(
+            ints(refined.argmax(1)),
+            case.expected_ints("labels"),
+            "{}",
+            case.name
+        );
     }
 }

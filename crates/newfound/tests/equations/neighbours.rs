@@ -7,12 +7,30 @@ use proptest::prelude::*;
 use crate::fixture::ints;
 use crate::generate::{Draw, Matrix, dot, generated};
 
-fn found(queries: &Matrix, images: &[usize], bank: &Matrix, bank_images: &[usize], k: usize) -> Vec<i64> {
-    ints(nearest(queries.tensor(), images, bank.tensor(), bank_images, k))
+fn found(
+    queries: &Matrix,
+    images: &[usize],
+    bank: &Matrix,
+    bank_images: &[usize],
+    k: usize,
+) -> Vec<i64> {
+    ints(nearest(
+        queries.tensor(),
+        images,
+        bank.tensor(),
+        bank_images,
+        k,
+    ))
 }
 
 /// All rows sorted by similarity, then by number; those of the query's own image left out.
-fn plain(queries: &Matrix, images: &[usize], bank: &Matrix, bank_images: &[usize], k: usize) -> Vec<i64> {
+fn plain(
+    queries: &Matrix,
+    images: &[usize],
+    bank: &Matrix,
+    bank_images: &[usize],
+    k: usize,
+) -> Vec<i64> {
     let mut all = Vec::new();
     for (query, &image) in queries.iter().zip(images) {
         let mut rows: Vec<(f64, usize)> = (0..bank.rows)
@@ -31,23 +49,51 @@ fn by_hand() {
     let bank = Matrix::of([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.6, 0.8]]);
     let query = Matrix::of([[1.0, 0.0]]);
     assert_eq!(found(&query, &[9], &bank, &[5, 6, 7, 8], 4), [0, 3, 1, 2]);
-    assert_eq!(found(&query, &[5], &bank, &[5, 6, 7, 8], 2), [3, 1], "no vote for itself");
-    assert_eq!(found(&query, &[5], &bank, &[5, 6, 7, 5], 2), [1, 2], "nor by another row of it");
+    assert_eq!(
+        found(&query, &[5], &bank, &[5, 6, 7, 8], 2),
+        [3, 1],
+        "no vote for itself"
+    );
+    assert_eq!(
+        found(&query, &[5], &bank, &[5, 6, 7, 5], 2),
+        [1, 2],
+        "nor by another row of it"
+    );
 }
 
 #[test]
 fn limits() {
-    let bank = Matrix { rows: 5, cols: 2, values: [1.0, 0.0].repeat(5) };
+    let bank = Matrix {
+        rows: 5,
+        cols: 2,
+        values: [1.0, 0.0].repeat(5),
+    };
     let query = Matrix::of([[1.0, 0.0]]);
-    assert_eq!(found(&query, &[2], &bank, &[0, 1, 2, 3, 4], 3), [0, 1, 3], "ties: the lower row");
-    assert_eq!(found(&query, &[2], &bank, &[0, 1, 2, 3, 4], 4), [0, 1, 3, 4], "all there are");
-    assert_eq!(found(&query, &[2], &bank, &[2, 2, 2, 2, 0], 1), [4], "only one other image");
+    assert_eq!(
+        found(&query, &[2], &bank, &[0, 1, 2, 3, 4], 3),
+        [0, 1, 3],
+        "ties: the lower row"
+    );
+    assert_eq!(
+        found(&query, &[2], &bank, &[0, 1, 2, 3, 4], 4),
+        [0, 1, 3, 4],
+        "all there are"
+    );
+    assert_eq!(
+        found(&query, &[2], &bank, &[2, 2, 2, 2, 0], 1),
+        [4],
+        "only one other image"
+    );
 }
 
 #[test]
 #[should_panic(expected = "5 neighbours among 4 rows")]
 fn more_neighbours_than_rows_of_other_images() {
-    let bank = Matrix { rows: 5, cols: 1, values: vec![1.0; 5] };
+    let bank = Matrix {
+        rows: 5,
+        cols: 1,
+        values: vec![1.0; 5],
+    };
     found(&Matrix::of([[1.0]]), &[2], &bank, &[0, 1, 2, 3, 4], 5);
 }
 
@@ -83,7 +129,10 @@ fn blocks_and_threads() {
     let (images, bank_images): (Vec<_>, Vec<_>) = ((0..600).collect(), (0..500).collect());
     let expected = plain(&queries, &images, &bank, &bank_images, 10);
     for threads in [1, 3] {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
         let found = pool.install(|| found(&queries, &images, &bank, &bank_images, 10));
         assert_eq!(found, expected, "{threads} threads");
     }

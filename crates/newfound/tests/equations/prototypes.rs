@@ -9,15 +9,25 @@ use crate::fixture::{FORWARD, assert_close, cases_of};
 use crate::generate::{Draw, Matrix, dot, generated};
 
 fn array(matrix: &Matrix) -> Array {
-    Array::new([matrix.rows, matrix.cols], matrix.values.iter().map(|&x| x as f32).collect())
+    Array::new(
+        [matrix.rows, matrix.cols],
+        matrix.values.iter().map(|&x| x as f32).collect(),
+    )
 }
 
 fn head(prototypes: &Matrix, bias: &[f64]) -> Head {
-    Head { prototypes: array(prototypes), bias: bias.iter().map(|&b| b as f32).collect() }
+    Head {
+        prototypes: array(prototypes),
+        bias: bias.iter().map(|&b| b as f32).collect(),
+    }
 }
 
 fn at(centroid: usize) -> Match {
-    Match { centroid, similarity: 1.0, margin: 1.0 }
+    Match {
+        centroid,
+        similarity: 1.0,
+        margin: 1.0,
+    }
 }
 
 #[test]
@@ -27,7 +37,12 @@ fn by_hand() {
     let centroids = array(&Matrix::of([[1.0, 1.0], [1.0, 0.0], [0.0, 0.1]]));
     let found = extend(&source, &centroids, SharedPrototypes::Source);
     assert_eq!(found.prototypes.shape, [3, 2]);
-    assert_close("source", &found.prototypes.values, &[3.0, 4.0, 0.0, 1.0, 0.0, 3.0], FORWARD);
+    assert_close(
+        "source",
+        &found.prototypes.values,
+        &[3.0, 4.0, 0.0, 1.0, 0.0, 3.0],
+        FORWARD,
+    );
     assert_close("bias", &found.bias, &[1.0, 2.0, 1.5], FORWARD);
     // Known rows turn to their centroid, and keep their own length and bias.
     let half = 0.5f64.sqrt();
@@ -37,7 +52,12 @@ fn by_hand() {
     assert_close("bias", &found.bias, &[1.0, 2.0, 1.5], FORWARD);
     // Half-way: the second row ends at 45° between its own axis and its centroid's.
     let found = extend(&source, &centroids, SharedPrototypes::Blend);
-    assert_close("blend", &found.prototypes.values[2..], &[half, half, 0.0, 3.0], FORWARD);
+    assert_close(
+        "blend",
+        &found.prototypes.values[2..],
+        &[half, half, 0.0, 3.0],
+        FORWARD,
+    );
     let length = f64::from(found.prototypes.values[0]).hypot(f64::from(found.prototypes.values[1]));
     assert_close("length", &[length as f32], &[5.0], FORWARD);
 }
@@ -48,7 +68,12 @@ fn limits() {
     // No private class: the source's classifier.
     let centroids = array(&Matrix::of([[1.0, 1.0], [1.0, 0.0]]));
     let found = extend(&source, &centroids, SharedPrototypes::Source);
-    assert_close("no private class", &found.prototypes.values, &[3.0, 4.0, 0.0, 1.0], FORWARD);
+    assert_close(
+        "no private class",
+        &found.prototypes.values,
+        &[3.0, 4.0, 0.0, 1.0],
+        FORWARD,
+    );
     assert_eq!(found.bias, [1.0, 2.0]);
     // A centroid of zero has no direction: its prototype is zero, not NaN.
     let centroids = array(&Matrix::of([[1.0, 1.0], [1.0, 0.0], [0.0, 0.0]]));
@@ -59,9 +84,20 @@ fn limits() {
 #[test]
 fn matched_clusters_come_first_then_the_largest() {
     let matches = [at(4), at(1)];
-    assert_eq!(ordered_centroids(&matches, &[5, 9, 7, 5, 1]), [4, 1, 2, 0, 3]);
-    assert_eq!(ordered_centroids(&[], &[2, 2, 3]), [2, 0, 1], "equal sizes: the lower cluster");
-    assert_eq!(ordered_centroids(&matches[..1], &[0, 0, 0, 0, 0]), [4, 0, 1, 2, 3], "empty clusters too");
+    assert_eq!(
+        ordered_centroids(&matches, &[5, 9, 7, 5, 1]),
+        [4, 1, 2, 0, 3]
+    );
+    assert_eq!(
+        ordered_centroids(&[], &[2, 2, 3]),
+        [2, 0, 1],
+        "equal sizes: the lower cluster"
+    );
+    assert_eq!(
+        ordered_centroids(&matches[..1], &[0, 0, 0, 0, 0]),
+        [4, 0, 1, 2, 3],
+        "empty clusters too"
+    );
 }
 
 #[test]
@@ -113,7 +149,10 @@ fn golden() {
         let order = ordered_centroids(&matches, &vec![1; clusters]);
         let private: Vec<i64> = order[matches.len()..].iter().map(|&k| k as i64).collect();
         assert_eq!(private, case.expected_ints("unmatched"), "{}", case.name);
-        let ordered = order.iter().flat_map(|&k| values[k * width..][..width].to_vec()).collect();
+        let ordered = order
+            .iter()
+            .flat_map(|&k| values[k * width..][..width].to_vec())
+            .collect();
         let source = Head {
             prototypes: Array::new(weight.dims(), newfound::network::download(weight)),
             bias: newfound::network::download(case.tensor::<1>("source_bias")),
@@ -122,11 +161,26 @@ fn golden() {
         let found = extend(&source, &ordered, SharedPrototypes::Source);
         let expected = case.expected("extended_weight");
         assert_close(&case.name, &found.prototypes.values, &expected, FORWARD);
-        assert_close(&case.name, &found.bias, &case.expected("extended_bias"), FORWARD);
+        assert_close(
+            &case.name,
+            &found.bias,
+            &case.expected("extended_bias"),
+            FORWARD,
+        );
         // The private part by itself, so that long known rows do not hide it.
         let known = matches.len();
         let expected = case.expected("private_weight");
-        assert_close(&case.name, &found.prototypes.values[known * width..], &expected, FORWARD);
-        assert_close(&case.name, &found.bias[known..], &case.expected("private_bias"), FORWARD);
+        assert_close(
+            &case.name,
+            &found.prototypes.values[known * width..],
+            &expected,
+            FORWARD,
+        );
+        assert_close(
+            &case.name,
+            &found.bias[known..],
+            &case.expected("private_bias"),
+            FORWARD,
+        );
     }
 }

@@ -22,11 +22,22 @@ fn by_hand() {
 #[test]
 fn limits() {
     let mut queue = Queue::new(vec![4], Matrix::of([[1.0, 0.0]]).tensor());
-    queue.push(&[1, 2, 3], Matrix::of([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]]).tensor());
-    assert_eq!((queue.images.as_slice(), queue.next), (&[3][..], 0), "a queue of one key");
+    queue.push(
+        &[1, 2, 3],
+        Matrix::of([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]]).tensor(),
+    );
+    assert_eq!(
+        (queue.images.as_slice(), queue.next),
+        (&[3][..], 0),
+        "a queue of one key"
+    );
     assert_eq!(download(queue.keys.clone()), [0.0, 1.0]);
     queue.push(&[9], Matrix::of([[0.0, 0.0]]).tensor());
-    assert_eq!(download(queue.keys), [0.0, 0.0], "a key without direction stays finite");
+    assert_eq!(
+        download(queue.keys),
+        [0.0, 0.0],
+        "a key without direction stays finite"
+    );
 }
 
 /// First in, first out: a double-ended queue that is never longer than Q.

@@ -33,11 +33,23 @@ fn limits() {
     let draws: [&[f64]; 2] = [&[0.0, almost_one], &[0.0, almost_one]];
     for (weight, expected) in [(1.0, [1, 1]), (0.0, [0, 0])] {
         let weights: [&[f64]; 2] = [&[weight; 2], &[weight; 2]];
-        assert_eq!(selected(weights, draws, Combination::And), expected, "weight {weight}");
-        assert_eq!(selected(weights, draws, Combination::Or), expected, "weight {weight}");
+        assert_eq!(
+            selected(weights, draws, Combination::And),
+            expected,
+            "weight {weight}"
+        );
+        assert_eq!(
+            selected(weights, draws, Combination::Or),
+            expected,
+            "weight {weight}"
+        );
     }
     let equal: [&[f64]; 2] = [&[0.5], &[0.5]];
-    assert_eq!(selected(equal, equal, Combination::Or), [0], "a draw at its weight is not below it");
+    assert_eq!(
+        selected(equal, equal, Combination::Or),
+        [0],
+        "a draw at its weight is not below it"
+    );
 }
 
 #[test]

@@ -19,13 +19,19 @@ fn by_hand() {
     assert_eq!(scalar(&loss), 1.5);
     // Each term is pulled by its own weight.
     let gradients = loss.backward();
-    let found: Vec<f32> = leaves.iter().flat_map(|leaf| download(leaf.grad(&gradients).unwrap())).collect();
+    let found: Vec<f32> = leaves
+        .iter()
+        .flat_map(|leaf| download(leaf.grad(&gradients).unwrap()))
+        .collect();
     assert_close("gradient", &found, &[1.0, 0.5, 2.0], GRADIENT);
 }
 
 #[test]
 fn limits() {
-    assert_eq!(scalar(&total(term(4.0), term(5.0), term(6.0), [0.0, 0.0, 0.0])), 0.0);
+    assert_eq!(
+        scalar(&total(term(4.0), term(5.0), term(6.0), [0.0, 0.0, 0.0])),
+        0.0
+    );
     for only in 0..3 {
         let mut gammas = [0.0; 3];
         gammas[only] = 1.0;

@@ -10,7 +10,11 @@ use crate::generate::{self, Draw, Matrix, arg_max, dot, generated, slope};
 /// i, j and u_cs of each image.
 fn separated(z: &Matrix, refined: &Matrix, prototypes: &Matrix) -> (Vec<i64>, Vec<i64>, Vec<f32>) {
     let found = class_separation(z.tensor(), refined.tensor(), prototypes.tensor());
-    (ints(found.first), ints(found.second), download(found.uncertainty))
+    (
+        ints(found.first),
+        ints(found.second),
+        download(found.uncertainty),
+    )
 }
 
 /// The two largest entries by search, then the quotient.
@@ -22,7 +26,11 @@ fn plain(z: &Matrix, refined: &Matrix, prototypes: &Matrix) -> (Vec<i64>, Vec<i6
         rest[i] = f64::NEG_INFINITY;
         let j = arg_max(&rest);
         let [d_i, d_j] = [i, j].map(|class| generate::cosine_distance(z, prototypes.row(class)));
-        (first.push(i as i64), second.push(j as i64), u_cs.push(d_i / (d_i + d_j)));
+        (
+            first.push(i as i64),
+            second.push(j as i64),
+            u_cs.push(d_i / (d_i + d_j)),
+        );
     }
     (first, second, u_cs)
 }
@@ -31,8 +39,11 @@ fn plain(z: &Matrix, refined: &Matrix, prototypes: &Matrix) -> (Vec<i64>, Vec<i6
 fn by_hand() {
     // z = (3, 4) has the cosine 4/5 with class 2, the first, and 3/5 with class 0, the second: 0.2 / (0.2 + 0.4).
     let prototypes = Matrix::of([[2.0, 0.0], [1.0, 1.0], [0.0, 7.0]]);
-    let (first, second, found) =
-        separated(&Matrix::of([[3.0, 4.0]]), &Matrix::of([[0.3, 0.1, 0.6]]), &prototypes);
+    let (first, second, found) = separated(
+        &Matrix::of([[3.0, 4.0]]),
+        &Matrix::of([[0.3, 0.1, 0.6]]),
+        &prototypes,
+    );
     assert_eq!((first, second), (vec![2], vec![0]));
     assert_close("u_cs", &found, &[1.0 / 3.0], FORWARD);
 }
@@ -42,15 +53,28 @@ fn limits() {
     let prototypes = Matrix::of([[2.0, 0.0], [0.0, 7.0], [-1.0, 0.0]]);
     // On the label's prototype; on the runner-up's; against the label's; between both.
     let z = Matrix::of([[5.0, 0.0], [0.0, 5.0], [-5.0, 0.0], [1.0, 1.0]]);
-    let refined = Matrix { rows: 4, cols: 3, values: [0.6, 0.3, 0.1].repeat(4) };
+    let refined = Matrix {
+        rows: 4,
+        cols: 3,
+        values: [0.6, 0.3, 0.1].repeat(4),
+    };
     let (_, _, found) = separated(&z, &refined, &prototypes);
     assert_close("u_cs", &found, &[0.0, 1.0, 2.0 / 3.0, 0.5], FORWARD);
     // Both prototypes where the image is: 0 / 0, which must read as undecided.
     let twins = Matrix::of([[2.0, 0.0], [9.0, 0.0], [0.0, 1.0]]);
-    let (_, _, found) = separated(&Matrix::of([[5.0, 0.0]]), &Matrix::of([[0.6, 0.3, 0.1]]), &twins);
+    let (_, _, found) = separated(
+        &Matrix::of([[5.0, 0.0]]),
+        &Matrix::of([[0.6, 0.3, 0.1]]),
+        &twins,
+    );
     assert_eq!(found, [0.5]);
     // Ties go to the lower class, also behind a one-hot first.
-    let refined = Matrix::of([[0.25, 0.5, 0.25], [0.4, 0.2, 0.4], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]);
+    let refined = Matrix::of([
+        [0.25, 0.5, 0.25],
+        [0.4, 0.2, 0.4],
+        [0.0, 0.0, 1.0],
+        [0.0, 1.0, 0.0],
+    ]);
     let (first, second, _) = separated(&z, &refined, &prototypes);
     assert_eq!((first, second), (vec![1, 0, 2, 1], vec![0, 2, 0, 0]));
 }

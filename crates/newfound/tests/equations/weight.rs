@@ -2,14 +2,18 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 use newfound::network::download;
-use newfound::uncertainty::{WeightFunction, class_separation, neighbour_consensus_uncertainty, weight};
+use newfound::uncertainty::{
+    WeightFunction, class_separation, neighbour_consensus_uncertainty, weight,
+};
 use proptest::prelude::*;
 
 use crate::fixture::{FORWARD, assert_close, cases};
 use crate::generate::{Draw, generated};
 
-const FUNCTIONS: [(WeightFunction, &str); 2] =
-    [(WeightFunction::Linear, "w_linear"), (WeightFunction::Exponential, "w_exponential")];
+const FUNCTIONS: [(WeightFunction, &str); 2] = [
+    (WeightFunction::Linear, "w_linear"),
+    (WeightFunction::Exponential, "w_exponential"),
+];
 
 fn weights(u: &[f64], function: WeightFunction) -> Vec<f32> {
     let values: Vec<f32> = u.iter().map(|&x| x as f32).collect();
@@ -21,16 +25,31 @@ fn weights(u: &[f64], function: WeightFunction) -> Vec<f32> {
 #[test]
 fn by_hand() {
     let u = [0.25, 2f64.ln()];
-    assert_close("linear", &weights(&u, WeightFunction::Linear), &[0.75, 1.0 - 2f64.ln()], FORWARD);
+    assert_close(
+        "linear",
+        &weights(&u, WeightFunction::Linear),
+        &[0.75, 1.0 - 2f64.ln()],
+        FORWARD,
+    );
     let expected = [(-0.25f64).exp(), 0.5];
-    assert_close("exponential", &weights(&u, WeightFunction::Exponential), &expected, FORWARD);
+    assert_close(
+        "exponential",
+        &weights(&u, WeightFunction::Exponential),
+        &expected,
+        FORWARD,
+    );
 }
 
 #[test]
 fn limits() {
     assert_eq!(weights(&[0.0, 1.0], WeightFunction::Linear), [1.0, 0.0]);
     let found = weights(&[0.0, 1.0], WeightFunction::Exponential);
-    assert_close("exponential", &found, &[1.0, 1.0 / std::f64::consts::E], FORWARD);
+    assert_close(
+        "exponential",
+        &found,
+        &[1.0, 1.0 / std::f64::consts::E],
+        FORWARD,
+    );
 }
 
 #[test]
@@ -56,7 +75,10 @@ fn golden() {
     for case in cases("equations/u_cs") {
         for (function, key) in FUNCTIONS {
             let [z, p, w] = ["features", "probabilities", "prototypes"].map(|key| case.tensor(key));
-            case.check(key, &weight(class_separation(z, p, w).uncertainty, function));
+            case.check(
+                key,
+                &weight(class_separation(z, p, w).uncertainty, function),
+            );
         }
     }
 }

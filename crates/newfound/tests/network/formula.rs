@@ -32,7 +32,9 @@ fn u(name: &str, index: usize) -> f64 {
 
 /// The first elements of a tensor, scaled in double precision and rounded once.
 fn values(name: &str, count: usize, scale: impl Fn(f64) -> f64) -> Vec<f32> {
-    (0..count).map(|index| scale(u(name, index)) as f32).collect()
+    (0..count)
+        .map(|index| scale(u(name, index)) as f32)
+        .collect()
 }
 
 /// A tensor without a layer, such as `input` or `probe`.
@@ -45,9 +47,13 @@ pub fn tensor<const N: usize>(name: &str, shape: [usize; N]) -> Tensor<N> {
 ///
 /// `offset` is added to the shift of even channels of every normalisation and taken from odd ones.
 pub fn weights(network: &Network, offset: f32) -> BTreeMap<String, Array> {
-    let body = network.specs().iter().filter(|spec| matches!(spec.part, Part::Body(_)));
-    let mut arrays: BTreeMap<String, Array> =
-        body.map(|spec| (spec.name.clone(), of_body(spec, offset))).collect();
+    let body = network
+        .specs()
+        .iter()
+        .filter(|spec| matches!(spec.part, Part::Body(_)));
+    let mut arrays: BTreeMap<String, Array> = body
+        .map(|spec| (spec.name.clone(), of_body(spec, offset)))
+        .collect();
     let architecture = network.architecture();
     let [outputs, features] = [architecture.outputs, architecture.features()];
     let scale = |u: f64| u / (features as f64).sqrt();
@@ -73,7 +79,10 @@ fn of_body(spec: &Spec, offset: f32) -> Array {
     let mut values = values(&spec.name, spec.size(), scale);
     if kind == "bias" {
         let signed = [offset, -offset].into_iter().cycle();
-        values.iter_mut().zip(signed).for_each(|(value, offset)| *value += offset);
+        values
+            .iter_mut()
+            .zip(signed)
+            .for_each(|(value, offset)| *value += offset);
     }
     Array::new(spec.shape.clone(), values)
 }
@@ -83,12 +92,19 @@ fn of_body(spec: &Spec, offset: f32) -> Array {
 fn the_formula_is_the_fixtures() {
     for case in cases("network/formula") {
         let name = case.text("name");
-        assert_eq!(format!("{:016x}", fnv1a(name)), case.output("fnv1a").as_str().unwrap());
+        assert_eq!(
+            format!("{:016x}", fnv1a(name)),
+            case.output("fnv1a").as_str().unwrap()
+        );
         let hashes = case.output("splitmix64").as_array().unwrap();
         let expected = case.expected("u");
         for (position, index) in case.indices("indices").into_iter().enumerate() {
             let hash = splitmix64(fnv1a(name).wrapping_add((index as u64).wrapping_mul(GAMMA)));
-            assert_eq!(format!("{hash:016x}"), hashes[position].as_str().unwrap(), "{name} {index}");
+            assert_eq!(
+                format!("{hash:016x}"),
+                hashes[position].as_str().unwrap(),
+                "{name} {index}"
+            );
             assert_eq!(u(name, index), expected[position], "{name} {index}");
         }
     }

@@ -2,7 +2,10 @@
 //! every parameter, in evaluation and in training mode.
 
 #[path = "../equations/fixture.rs"]
-#[allow(dead_code, reason = "the equations compare in more ways than the networks")]
+#[allow(
+    dead_code,
+    reason = "the equations compare in more ways than the networks"
+)]
 mod fixture;
 mod formula;
 mod model;

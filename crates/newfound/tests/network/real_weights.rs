@@ -8,7 +8,7 @@ use newfound::network::{Engine, StridePlacement, download};
 
 use crate::fixture::{assert_close, cases};
 use crate::formula;
-use crate::model::{named, pass};
+use crate::model::{ENGINES, named, pass};
 
 /// The fixture itself was computed in single precision, in another order.
 const SINGLE_PRECISION: f64 = 1e-4;
@@ -25,16 +25,34 @@ fn file() -> Option<PathBuf> {
 #[test]
 fn resnet50_v1() {
     let Some(path) = file() else {
-        println!("skipped: NEWFOUND_DATA does not say where weights/resnet50-imagenet-v1.safetensors is");
+        println!(
+            "skipped: NEWFOUND_DATA does not say where weights/resnet50-imagenet-v1.safetensors is"
+        );
         return;
     };
-    let foreign = Foreign { stride: Some(StridePlacement::First), ..Foreign::default() };
+    let foreign = Foreign {
+        stride: Some(StridePlacement::First),
+        ..Foreign::default()
+    };
     let model = Model::read(&path, &foreign).expect("a file of weights");
-    let (network, parameters) = model.load(Engine::Burn, &Device::flex());
+    for engine in ENGINES {
+        check(&model, engine);
+    }
+}
+
+fn check(model: &Model, engine: Engine) {
+    let (network, parameters) = model.load(engine, &Device::flex());
     for case in cases("network/real_resnet50") {
         let training = case.name == "training";
-        let tolerance = if training { SINGLE_PRECISION_IN_TRAINING } else { SINGLE_PRECISION };
-        let shape: [usize; 4] = case.indices("input_shape").try_into().expect("four extents");
+        let tolerance = if training {
+            SINGLE_PRECISION_IN_TRAINING
+        } else {
+            SINGLE_PRECISION
+        };
+        let shape: [usize; 4] = case
+            .indices("input_shape")
+            .try_into()
+            .expect("four extents");
         let input = formula::tensor(case.text("input_name"), shape) * case.number("input_scale");
         let tracked = parameters.tracked(|_| true);
         let features = network.features(&tracked, input.autodiff(), &pass(training));
@@ -43,7 +61,12 @@ fn resnet50_v1() {
         let [batch, outputs] = logits.dims();
         let rows: Vec<&[f32]> = found.chunks_exact(outputs).collect();
         let first: Vec<f32> = rows.iter().flat_map(|row| row[..20].to_vec()).collect();
-        assert_close(&case.name, &first, &case.expected("logits_first_20"), tolerance);
+        assert_close(
+            &case.name,
+            &first,
+            &case.expected("logits_first_20"),
+            tolerance,
+        );
         let norm = |row: &&[f32]| row.iter().map(|x| x * x).sum::<f32>().sqrt();
         let norms: Vec<f32> = rows.iter().map(norm).collect();
         assert_close(&case.name, &norms, &case.expected("logits_norm"), tolerance);

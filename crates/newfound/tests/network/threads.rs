@@ -1,15 +1,18 @@
 //! A run is a function of its inputs: no number of threads changes a bit.
 
-use newfound::network::download;
+use newfound::network::{Engine, download};
 
 use crate::formula;
-use crate::model::{model, pass};
+use crate::model::{ENGINES, model, pass};
 
 /// Features, logits, running statistics and all gradients of one training step.
-fn step(name: &str, size: usize, threads: usize) -> Vec<u32> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+fn step(name: &str, engine: Engine, size: usize, threads: usize) -> Vec<u32> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .unwrap();
     pool.install(|| {
-        let (network, mut parameters) = model(name, 0.0);
+        let (network, mut parameters) = model(name, engine, 0.0);
         let tracked = parameters.tracked(|_| true);
         let input = formula::tensor("input", [3, 3, size, size]).autodiff();
         let pass = pass(true);
@@ -26,12 +29,26 @@ fn step(name: &str, size: usize, threads: usize) -> Vec<u32> {
     })
 }
 
+fn check(name: &str, size: usize) {
+    for engine in ENGINES {
+        let [one, three] = [1, 3].map(|threads| step(name, engine, size, threads));
+        // Not assert_eq: a million numbers are no message.
+        let differ = one.iter().zip(&three).filter(|(a, b)| a != b).count();
+        assert_eq!((one.len(), differ), (three.len(), 0), "{name}, {engine:?}");
+    }
+}
+
 #[test]
 fn small() {
-    assert_eq!(step("small", 32, 1), step("small", 32, 3));
+    check("small", 32);
 }
 
 #[test]
 fn resnet18() {
-    assert_eq!(step("resnet18", 64, 1), step("resnet18", 64, 3));
+    check("resnet18", 64);
+}
+
+#[test]
+fn resnet50() {
+    check("resnet50_v1", 64);
 }

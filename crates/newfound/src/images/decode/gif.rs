@@ -20,7 +20,9 @@ pub(super) fn enlarged_screen(bytes: &[u8]) -> Option<Vec<u8>> {
 /// Paints what lies outside the first frame in the colour Pillow gives it: that of the transparent index
 /// where the frame has one, otherwise that of index 0. (The decoder leaves it black.)
 pub(super) fn fill_around_first_frame(bytes: &[u8], image: &mut RgbImage) {
-    let Some(frame) = FirstFrame::find(bytes) else { return };
+    let Some(frame) = FirstFrame::find(bytes) else {
+        return;
+    };
     let [left, top, width, height] = frame.place.map(u32::from);
     if left == 0 && top == 0 && width >= image.width() && height >= image.height() {
         return;
@@ -79,7 +81,11 @@ impl FirstFrame {
 
 /// The palette announced by `flags` that starts at `at` (empty if there is none), and where it ends.
 fn palette(bytes: &[u8], flags: u8, at: usize) -> Option<(&[u8], usize)> {
-    let length = if flags & 0x80 == 0 { 0 } else { 6 << (flags & 7) };
+    let length = if flags & 0x80 == 0 {
+        0
+    } else {
+        6 << (flags & 7)
+    };
     Some((bytes.get(at..at + length)?, at + length))
 }
 

@@ -30,7 +30,9 @@ pub(super) fn decode(bytes: &[u8]) -> Result<RgbImage, Reason> {
     }
     if frame.split_and_subsampled {
         // The decoder would return garbage without a word.
-        return Err(Reason::unsupported("a sequential JPEG with subsampled colour in separate scans"));
+        return Err(Reason::unsupported(
+            "a sequential JPEG with subsampled colour in separate scans",
+        ));
     }
 
     // A JFIF header says YCbCr. Where Adobe's marker says RGB at the same time, libjpeg believes the former
@@ -43,18 +45,31 @@ pub(super) fn decode(bytes: &[u8]) -> Result<RgbImage, Reason> {
     let bytes = corrected.as_deref().unwrap_or(bytes);
 
     let side = MAX_SIDE as usize;
-    let options = DecoderOptions::default().set_max_width(side).set_max_height(side);
+    let options = DecoderOptions::default()
+        .set_max_width(side)
+        .set_max_height(side);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
-    decoder.set_options(options.set_strict_mode(false).jpeg_set_out_colorspace(ColorSpace::RGB));
+    decoder.set_options(
+        options
+            .set_strict_mode(false)
+            .jpeg_set_out_colorspace(ColorSpace::RGB),
+    );
     decoder.decode_headers().map_err(reason)?;
 
     let output = match decoder.input_colorspace() {
         Some(ColorSpace::CMYK) if frame.components == 4 => ColorSpace::CMYK,
         _ => ColorSpace::RGB,
     };
-    decoder.set_options(decoder.options().set_strict_mode(true).jpeg_set_out_colorspace(output));
-    let orientation =
-        wanted(decoder.exif().map(Vec::as_slice), decoder.xmp().map(Vec::as_slice));
+    decoder.set_options(
+        decoder
+            .options()
+            .set_strict_mode(true)
+            .jpeg_set_out_colorspace(output),
+    );
+    let orientation = wanted(
+        decoder.exif().map(Vec::as_slice),
+        decoder.xmp().map(Vec::as_slice),
+    );
     let mut pixels = decoder.decode().map_err(reason)?;
     if output == ColorSpace::CMYK {
         pixels = rgb_from_inverted_cmyk(&pixels);

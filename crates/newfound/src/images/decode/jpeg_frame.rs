@@ -58,9 +58,8 @@ impl Frame {
                 }
                 (0xda, [components, ..]) => {
                     if let Some(frame) = &mut frame {
-                        frame.split_and_subsampled |= frame.sequential
-                            && frame.subsampled
-                            && *components < frame.components;
+                        frame.split_and_subsampled |=
+                            frame.sequential && frame.subsampled && *components < frame.components;
                     }
                 }
                 (0xe0, [b'J', b'F', b'I', b'F', 0, ..]) => jfif = true,
@@ -95,7 +94,10 @@ mod tests {
 
     #[test]
     fn markers_are_found_behind_stuffing_and_padding() {
-        assert_eq!(next_marker(&[1, 0xff, 0, 2, 0xff, 0xff, 0xd9], 0), Some((0xd9, 7)));
+        assert_eq!(
+            next_marker(&[1, 0xff, 0, 2, 0xff, 0xff, 0xd9], 0),
+            Some((0xd9, 7))
+        );
         assert_eq!(next_marker(&[1, 0xff], 0), None);
         assert_eq!(next_marker(&[], 5), None);
     }
@@ -106,7 +108,13 @@ mod tests {
         let jpeg = |end: &[u8]| [b"\xff\xd8".as_slice(), frame, end].concat();
         let walked = Frame::walk(&jpeg(b"\xff\xd9")).unwrap();
         assert_eq!((walked.width, walked.height, walked.components), (3, 2, 1));
-        assert!(matches!(Frame::walk(&jpeg(b"")), Err(Reason::Corrupt { .. })));
-        assert!(matches!(Frame::walk(b"\xff\xd8\xff\xd9"), Err(Reason::Corrupt { .. })));
+        assert!(matches!(
+            Frame::walk(&jpeg(b"")),
+            Err(Reason::Corrupt { .. })
+        ));
+        assert!(matches!(
+            Frame::walk(b"\xff\xd8\xff\xd9"),
+            Err(Reason::Corrupt { .. })
+        ));
     }
 }

@@ -44,7 +44,10 @@ const OTHER: [(&[u8], &str); 8] = [
     (b"Rar!", "a RAR archive"),
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
     (b"\x93NUMPY", "a NumPy array"),
-    (b"version https://git-lfs", "a Git LFS pointer: the picture was never fetched"),
+    (
+        b"version https://git-lfs",
+        "a Git LFS pointer: the picture was never fetched",
+    ),
     (b"RIFF", "a RIFF file that is not WebP (sound or video)"),
 ];
 
@@ -58,7 +61,10 @@ pub(super) fn looks(bytes: &[u8]) -> Looks {
         }
     }
     for (offset, magic, name) in FOREIGN {
-        if bytes.get(offset..).is_some_and(|rest| rest.starts_with(magic)) {
+        if bytes
+            .get(offset..)
+            .is_some_and(|rest| rest.starts_with(magic))
+        {
             return Looks::Foreign(name);
         }
     }
@@ -70,7 +76,11 @@ pub(super) fn looks(bytes: &[u8]) -> Looks {
     if bytes.iter().all(|&byte| byte == 0) {
         return Looks::Other("nothing but zero bytes");
     }
-    if is_text(bytes) { text(bytes) } else { Looks::Other("binary data of an unknown kind") }
+    if is_text(bytes) {
+        text(bytes)
+    } else {
+        Looks::Other("binary data of an unknown kind")
+    }
 }
 
 /// Whether the first kilobyte could have been typed: UTF-8 without control characters.
@@ -84,7 +94,9 @@ fn is_text(bytes: &[u8]) -> bool {
         }
         Err(_) => return false,
     };
-    valid.chars().all(|c| !c.is_control() || matches!(c, '\n' | '\r' | '\t' | '\x0c'))
+    valid
+        .chars()
+        .all(|c| !c.is_control() || matches!(c, '\n' | '\r' | '\t' | '\x0c'))
 }
 
 /// Which kind of text.
@@ -120,16 +132,33 @@ mod tests {
             (b"\0\0\0\x1cftypavif", Looks::Foreign("AVIF")),
             (b"\0\0\0\x1cftypheic", Looks::Foreign("HEIC")),
             (b"<?xml version='1.0'?><svg>", Looks::Foreign("SVG")),
-            (b"\n <!DOCTYPE HTML><title>404", Looks::Other("an HTML page (a failed download?)")),
-            (b"<?xml version='1.0'?><a/>", Looks::Other("an XML document")),
+            (
+                b"\n <!DOCTYPE HTML><title>404",
+                Looks::Other("an HTML page (a failed download?)"),
+            ),
+            (
+                b"<?xml version='1.0'?><a/>",
+                Looks::Other("an XML document"),
+            ),
             (b"{\"error\": 404}", Looks::Other("JSON")),
-            (b"version https://git-lfs.github.com/spec/v1", Looks::Other(OTHER[6].1)),
+            (
+                b"version https://git-lfs.github.com/spec/v1",
+                Looks::Other(OTHER[6].1),
+            ),
             (b"%PDF-1.7", Looks::Other("a PDF document")),
             (&[0; 64], Looks::Other("nothing but zero bytes")),
-            (b"\x01\x02\x03\xfe", Looks::Other("binary data of an unknown kind")),
+            (
+                b"\x01\x02\x03\xfe",
+                Looks::Other("binary data of an unknown kind"),
+            ),
         ];
         for (bytes, expected) in cases {
-            assert_eq!(looks(bytes), expected, "{:?}", String::from_utf8_lossy(bytes));
+            assert_eq!(
+                looks(bytes),
+                expected,
+                "{:?}",
+                String::from_utf8_lossy(bytes)
+            );
         }
     }
 

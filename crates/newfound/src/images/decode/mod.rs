@@ -2,8 +2,10 @@
 //!
 //! The result is what Pillow's `ImageOps.exif_transpose(Image.open(file)).convert("RGB")` gives, because that
 //! is what image models are trained on: upright, three channels of 8 bits, alpha dropped rather than
-//! blended, colour profiles ignored, the first frame of an animation. The lossless formats agree exactly.
-//! JPEG and lossy WebP agree up to the rounding of their decoders.
+//! blended, colour profiles ignored, the first frame of an animation. PNG, WebP, GIF, BMP and TIFF agree
+//! exactly (BMP of 16 bits a pixel within one level). JPEG agrees up to the rounding of colour planes stored at
+//! half size, which libjpeg-turbo rounds once and our decoder twice: of the values of 150 photographs (Office-31),
+//! 94.9 % are equal, 98.0 % within one level, 99.99 % within two; after resizing, nearly all are equal.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

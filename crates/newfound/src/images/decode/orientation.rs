@@ -6,7 +6,9 @@ use image::{DynamicImage, RgbImage};
 /// The orientation a file asks for: the EXIF tag where there is one, otherwise XMP's `tiff:Orientation`,
 /// which is also Pillow's order. Anything unreadable counts as upright.
 pub(super) fn wanted(exif: Option<&[u8]>, xmp: Option<&[u8]>) -> Orientation {
-    exif.and_then(from_exif).or_else(|| xmp.and_then(from_xmp)).unwrap_or(Orientation::NoTransforms)
+    exif.and_then(from_exif)
+        .or_else(|| xmp.and_then(from_xmp))
+        .unwrap_or(Orientation::NoTransforms)
 }
 
 /// The picture, turned and mirrored until it is upright.
@@ -27,14 +29,17 @@ fn from_exif(chunk: &[u8]) -> Option<Orientation> {
 /// `tiff:Orientation="6"` or `<tiff:Orientation>6`.
 fn from_xmp(xmp: &[u8]) -> Option<Orientation> {
     const NAME: &[u8] = b"tiff:Orientation";
-    xmp.windows(NAME.len()).enumerate().filter(|(_, window)| *window == NAME).find_map(|(at, _)| {
-        let rest = &xmp[at + NAME.len()..];
-        let digit = match rest {
-            [b'=', b'"', digit, ..] | [b'>', digit, ..] => digit,
-            _ => return None,
-        };
-        Orientation::from_exif(digit.wrapping_sub(b'0'))
-    })
+    xmp.windows(NAME.len())
+        .enumerate()
+        .filter(|(_, window)| *window == NAME)
+        .find_map(|(at, _)| {
+            let rest = &xmp[at + NAME.len()..];
+            let digit = match rest {
+                [b'=', b'"', digit, ..] | [b'>', digit, ..] => digit,
+                _ => return None,
+            };
+            Orientation::from_exif(digit.wrapping_sub(b'0'))
+        })
 }
 
 #[cfg(test)]
@@ -54,8 +59,14 @@ mod tests {
         assert_eq!(wanted(Some(&exif(3)), Some(xmp)), Orientation::Rotate180);
         assert_eq!(wanted(Some(&exif(1)), Some(xmp)), Orientation::NoTransforms);
         assert_eq!(wanted(None, Some(xmp)), Orientation::Rotate90);
-        assert_eq!(wanted(None, Some(b"<tiff:Orientation>8</")), Orientation::Rotate270);
-        assert_eq!(wanted(None, Some(b"tiff:Orientation")), Orientation::NoTransforms);
+        assert_eq!(
+            wanted(None, Some(b"<tiff:Orientation>8</")),
+            Orientation::Rotate270
+        );
+        assert_eq!(
+            wanted(None, Some(b"tiff:Orientation")),
+            Orientation::NoTransforms
+        );
         assert_eq!(wanted(Some(b"junk"), None), Orientation::NoTransforms);
         assert_eq!(wanted(None, None), Orientation::NoTransforms);
     }

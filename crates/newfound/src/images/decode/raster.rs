@@ -11,7 +11,11 @@ use super::reason::{MAX_PIXELS, Reason, check_size};
 
 /// Decodes one of the formats of the `image` crate, upright and in RGB.
 pub(super) fn decode(bytes: &[u8], format: ImageFormat) -> Result<RgbImage, Reason> {
-    let enlarged = if format == ImageFormat::Gif { gif::enlarged_screen(bytes) } else { None };
+    let enlarged = if format == ImageFormat::Gif {
+        gif::enlarged_screen(bytes)
+    } else {
+        None
+    };
     let bytes = enlarged.as_deref().unwrap_or(bytes);
     if let Some((width, height)) = announced_size(bytes, format) {
         check_size(width, height)?;
@@ -40,7 +44,8 @@ pub(super) fn decode(bytes: &[u8], format: ImageFormat) -> Result<RgbImage, Reas
     // A PNG's transparent grey level becomes an alpha channel, but the picture stays plain grey (type 0).
     let plain_grey = format == ImageFormat::Png && bytes.get(25) == Some(&0);
     let clipped_grey = layout == ColorType::L16 || plain_grey;
-    let mut pixels = vec![0; width as usize * height as usize * usize::from(layout.bytes_per_pixel())];
+    let mut pixels =
+        vec![0; width as usize * height as usize * usize::from(layout.bytes_per_pixel())];
     decoder.read_image(&mut pixels).map_err(reason)?;
 
     let rgb = to_rgb(pixels, layout, clipped_grey)?;
@@ -60,12 +65,28 @@ fn to_rgb(pixels: Vec<u8>, layout: ColorType, clipped_grey: bool) -> Result<Vec<
     let clipped = |sample: &[u8]| u16::from_ne_bytes([sample[0], sample[1]]).min(255) as u8;
     let rgb = match layout {
         ColorType::Rgb8 => pixels,
-        ColorType::Rgba8 => pixels.as_chunks::<4>().0.iter().flat_map(|p| [p[0], p[1], p[2]]).collect(),
+        ColorType::Rgba8 => pixels
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .flat_map(|p| [p[0], p[1], p[2]])
+            .collect(),
         ColorType::L8 => pixels.iter().flat_map(|&grey| [grey; 3]).collect(),
-        ColorType::La8 => pixels.as_chunks::<2>().0.iter().flat_map(|p| [p[0]; 3]).collect(),
+        ColorType::La8 => pixels
+            .as_chunks::<2>()
+            .0
+            .iter()
+            .flat_map(|p| [p[0]; 3])
+            .collect(),
         ColorType::L16 | ColorType::La16 => pixels
             .chunks_exact(usize::from(layout.bytes_per_pixel()))
-            .flat_map(|pixel| [if clipped_grey { clipped(pixel) } else { upper(pixel) }; 3])
+            .flat_map(|pixel| {
+                [if clipped_grey {
+                    clipped(pixel)
+                } else {
+                    upper(pixel)
+                }; 3]
+            })
             .collect(),
         ColorType::Rgb16 | ColorType::Rgba16 => pixels
             .chunks_exact(usize::from(layout.bytes_per_pixel()))
@@ -90,7 +111,9 @@ fn announced_size(bytes: &[u8], format: ImageFormat) -> Option<(u32, u32)> {
 /// The length a RIFF header gives for its file. The decoder does not mind a few bytes missing at the end.
 fn announced_length(bytes: &[u8]) -> u64 {
     bytes.get(4..8).map_or(0, |length| {
-        u64::from(u32::from_le_bytes([length[0], length[1], length[2], length[3]])) + 8
+        u64::from(u32::from_le_bytes([
+            length[0], length[1], length[2], length[3],
+        ])) + 8
     })
 }
 
@@ -110,13 +133,21 @@ mod tests {
     use super::*;
 
     fn samples(values: &[u16]) -> Vec<u8> {
-        values.iter().flat_map(|value| value.to_ne_bytes()).collect()
+        values
+            .iter()
+            .flat_map(|value| value.to_ne_bytes())
+            .collect()
     }
 
     #[test]
     fn sixteen_bit_grey_is_clipped_and_colour_keeps_the_upper_byte() {
         let grey = to_rgb(samples(&[0, 127, 255, 256, 0xffff]), ColorType::L16, true).unwrap();
-        assert_eq!(grey, [0, 0, 0, 127, 127, 127, 255, 255, 255, 255, 255, 255, 255, 255, 255]);
+        assert_eq!(
+            grey,
+            [
+                0, 0, 0, 127, 127, 127, 255, 255, 255, 255, 255, 255, 255, 255, 255
+            ]
+        );
         let with_alpha = to_rgb(samples(&[0x1234, 0]), ColorType::La16, false).unwrap();
         assert_eq!(with_alpha, [0x12; 3]);
         let colour = to_rgb(samples(&[255, 256, 0xffff]), ColorType::Rgb16, false).unwrap();
@@ -125,8 +156,14 @@ mod tests {
 
     #[test]
     fn alpha_is_dropped() {
-        assert_eq!(to_rgb(vec![1, 2, 3, 0], ColorType::Rgba8, false).unwrap(), [1, 2, 3]);
-        assert_eq!(to_rgb(vec![9, 0], ColorType::La8, false).unwrap(), [9, 9, 9]);
+        assert_eq!(
+            to_rgb(vec![1, 2, 3, 0], ColorType::Rgba8, false).unwrap(),
+            [1, 2, 3]
+        );
+        assert_eq!(
+            to_rgb(vec![9, 0], ColorType::La8, false).unwrap(),
+            [9, 9, 9]
+        );
     }
 
     #[test]
@@ -135,6 +172,12 @@ mod tests {
         png.extend(60_000u32.to_be_bytes());
         png.extend(60_000u32.to_be_bytes());
         let refused = decode(&png, ImageFormat::Png);
-        assert_eq!(refused, Err(Reason::TooLarge { width: 60_000, height: 60_000 }));
+        assert_eq!(
+            refused,
+            Err(Reason::TooLarge {
+                width: 60_000,
+                height: 60_000
+            })
+        );
     }
 }

@@ -76,12 +76,16 @@ pub enum Reason {
 impl Reason {
     /// A [`Reason::Corrupt`] in the words of a decoder.
     pub(super) fn corrupt(message: impl ToString) -> Self {
-        Self::Corrupt { message: message.to_string() }
+        Self::Corrupt {
+            message: message.to_string(),
+        }
     }
 
     /// A [`Reason::Unsupported`] in the words of a decoder.
     pub(super) fn unsupported(what: impl ToString) -> Self {
-        Self::Unsupported { what: what.to_string() }
+        Self::Unsupported {
+            what: what.to_string(),
+        }
     }
 }
 
@@ -104,11 +108,23 @@ mod tests {
     #[test]
     fn the_limits_are_exact() {
         assert_eq!(check_size(1, 65_535), Ok(()));
-        assert_eq!(check_size(65_536, 1), Err(Reason::TooLarge { width: 65_536, height: 1 }));
+        assert_eq!(
+            check_size(65_536, 1),
+            Err(Reason::TooLarge {
+                width: 65_536,
+                height: 1
+            })
+        );
         // 178,956,970 = 2 · 5 · 17,895,697; as sides within the limit: 26,841 × 6,667 is just below it.
         assert_eq!(check_size(26_841, 6_667), Ok(()));
         assert!(check_size(26_841, 6_668).is_err());
-        assert_eq!(check_size(0, 5), Err(Reason::ZeroSized { width: 0, height: 5 }));
+        assert_eq!(
+            check_size(0, 5),
+            Err(Reason::ZeroSized {
+                width: 0,
+                height: 5
+            })
+        );
         // The product would overflow 32 bits.
         assert!(check_size(u32::MAX, u32::MAX).is_err());
     }

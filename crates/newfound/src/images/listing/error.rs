@@ -141,15 +141,19 @@ impl ListError {
                 "paths in a list are relative to the folder of the list".to_string()
             }
             Self::NoLabel { .. } => "write `path label` on each line".to_string(),
-            Self::OutsideClassFolders { .. } => "put each image into a folder with the name of its \
+            Self::OutsideClassFolders { .. } => {
+                "put each image into a folder with the name of its \
                  class, or pass a list of `path label` lines"
-                .to_string(),
+                    .to_string()
+            }
             Self::SingleImage { .. } => {
                 "pass a folder of class folders, or a list of `path label` lines".to_string()
             }
             Self::NotTheBenchmark { found, .. } => match found.as_slice() {
                 [] => "pass the folder that holds the class folders".to_string(),
-                [only] => format!("pass the folder that holds the class folders, perhaps `{only}` below it"),
+                [only] => format!(
+                    "pass the folder that holds the class folders, perhaps `{only}` below it"
+                ),
                 names => format!("found {}", names.join(", ")),
             },
             Self::SplitNeedsFolder { .. } => {

@@ -11,7 +11,12 @@ use super::{ListError, has_image_extension};
 /// link (in order of names) that leads to it. So a loop of links ends, and no order in which an operating
 /// system hands out names can change the result.
 pub(super) fn images_below(root: &Path) -> Result<Vec<PathBuf>, ListError> {
-    let mut walk = Walk { root, images: Vec::new(), links: BTreeSet::new(), seen: HashSet::new() };
+    let mut walk = Walk {
+        root,
+        images: Vec::new(),
+        links: BTreeSet::new(),
+        seen: HashSet::new(),
+    };
     walk.folder(Path::new(""))?;
     // Real folders first, all of them; only then the links, so that a link never takes a folder's place.
     while let Some((_, link)) = walk.links.pop_first() {
@@ -35,8 +40,14 @@ impl Walk<'_> {
         let mut waiting = vec![start.to_path_buf()];
         while let Some(folder) = waiting.pop() {
             let on_disk = self.root.join(&folder);
-            let unreadable = |source| ListError::Unreadable { path: on_disk.clone(), source };
-            if !self.seen.insert(on_disk.canonicalize().map_err(unreadable)?) {
+            let unreadable = |source| ListError::Unreadable {
+                path: on_disk.clone(),
+                source,
+            };
+            if !self
+                .seen
+                .insert(on_disk.canonicalize().map_err(unreadable)?)
+            {
                 continue;
             }
             for entry in std::fs::read_dir(&on_disk).map_err(unreadable)? {

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::nearest::nearest;
-use super::{ImageList, ListError, Side, Source, Split, class_folder, folder, folder_of, list_file, slashed};
+use super::{
+    ImageList, ListError, Side, Source, Split, class_folder, folder, folder_of, list_file, slashed,
+};
 
 /// Images, each with a class.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,18 +34,31 @@ pub fn labelled(
 ) -> Result<LabelledList, ListError> {
     let source = Source::of(path)?;
     if let (Some(split), Source::Image | Source::List) = (split, source) {
-        return Err(ListError::SplitNeedsFolder { split, path: path.to_path_buf() });
+        return Err(ListError::SplitNeedsFolder {
+            split,
+            path: path.to_path_buf(),
+        });
     }
     let (root, mut pairs) = match source {
         Source::Folder => (path.to_path_buf(), by_class_folder(path)?),
         Source::List => (folder_of(path), list_file::labelled_paths(path)?),
-        Source::Image => return Err(ListError::SingleImage { path: path.to_path_buf() }),
+        Source::Image => {
+            return Err(ListError::SingleImage {
+                path: path.to_path_buf(),
+            });
+        }
     };
 
     let mut existing: Vec<String> = match split {
         Some(split) if side == Side::Known => split.known(path)?,
         Some(split) => [split.known(path)?, split.private(path)?].concat(),
-        None => pairs.iter().map(|(_, class)| class).collect::<BTreeSet<_>>().into_iter().cloned().collect(),
+        None => pairs
+            .iter()
+            .map(|(_, class)| class)
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .cloned()
+            .collect(),
     };
     existing.sort();
     let classes = match classes {
@@ -54,19 +69,30 @@ pub fn labelled(
     pairs.sort_by_cached_key(|(path, _)| slashed(path));
     let (mut paths, mut labels) = (Vec::<PathBuf>::new(), Vec::new());
     for (image, class) in pairs {
-        let Some(label) = classes.iter().position(|name| *name == class) else { continue };
+        let Some(label) = classes.iter().position(|name| *name == class) else {
+            continue;
+        };
         if paths.last() != Some(&image) {
             paths.push(image);
             labels.push(label);
         } else if labels.last() != Some(&label) {
             let first = classes[labels[labels.len() - 1]].clone();
-            return Err(ListError::TwoLabels { path: image, labels: [first, class] });
+            return Err(ListError::TwoLabels {
+                path: image,
+                labels: [first, class],
+            });
         }
     }
     if paths.is_empty() {
-        return Err(ListError::NoImages { path: path.to_path_buf() });
+        return Err(ListError::NoImages {
+            path: path.to_path_buf(),
+        });
     }
-    Ok(LabelledList { images: ImageList { root, paths }, classes, labels })
+    Ok(LabelledList {
+        images: ImageList { root, paths },
+        classes,
+        labels,
+    })
 }
 
 /// The images of a folder with the names of their class folders.
@@ -96,9 +122,16 @@ fn selected(path: &Path, wanted: &[String], existing: &[String]) -> Result<Vec<S
         .map(|name| (name.clone(), nearest(name, existing)))
         .collect();
     if !unknown.is_empty() {
-        return Err(ListError::UnknownClasses { path: path.to_path_buf(), unknown });
+        return Err(ListError::UnknownClasses {
+            path: path.to_path_buf(),
+            unknown,
+        });
     }
-    if let Some((_, name)) = wanted.iter().enumerate().find(|(i, name)| wanted[..*i].contains(name)) {
+    if let Some((_, name)) = wanted
+        .iter()
+        .enumerate()
+        .find(|(i, name)| wanted[..*i].contains(name))
+    {
         return Err(ListError::RepeatedClass { name: name.clone() });
     }
     Ok(wanted.to_vec())

@@ -13,13 +13,20 @@ pub(super) fn paths(list: &Path) -> Result<Vec<PathBuf>, ListError> {
     for (number, line) in lines(&text) {
         // A name may contain spaces: only a line that is not a file as a whole has a label to drop.
         let candidates = [Some(line), line_and_label(line).map(|(path, _)| path)];
-        match candidates.into_iter().flatten().find(|path| root.join(path).is_file()) {
+        match candidates
+            .into_iter()
+            .flatten()
+            .find(|path| root.join(path).is_file())
+        {
             Some(path) => paths.push(tidy(&root, Path::new(path))),
             None => missing.push((number, line.to_string())),
         }
     }
     if !missing.is_empty() {
-        return Err(ListError::Missing { path: list.to_path_buf(), lines: missing });
+        return Err(ListError::Missing {
+            path: list.to_path_buf(),
+            lines: missing,
+        });
     }
     Ok(paths)
 }
@@ -43,14 +50,19 @@ pub(super) fn labelled_paths(list: &Path) -> Result<Vec<(PathBuf, String)>, List
         return Err(ListError::NoLabel { path, lines: bare });
     }
     if !missing.is_empty() {
-        return Err(ListError::Missing { path, lines: missing });
+        return Err(ListError::Missing {
+            path,
+            lines: missing,
+        });
     }
     Ok(labelled)
 }
 
 /// The whole list as text.
 fn read(list: &Path) -> Result<String, ListError> {
-    let not_a_list = || ListError::NotAList { path: list.to_path_buf() };
+    let not_a_list = || ListError::NotAList {
+        path: list.to_path_buf(),
+    };
     let bytes = read_bytes(list).map_err(|_| not_a_list())?;
     String::from_utf8(bytes).map_err(|_| not_a_list())
 }
@@ -73,5 +85,7 @@ fn line_and_label(line: &str) -> Option<(&str, &str)> {
 /// A path without `.` parts, and relative to `root` if it lies below it.
 fn tidy(root: &Path, path: &Path) -> PathBuf {
     let path = path.strip_prefix(root).unwrap_or(path);
-    path.components().filter(|part| *part != Component::CurDir).collect()
+    path.components()
+        .filter(|part| *part != Component::CurDir)
+        .collect()
 }

@@ -79,7 +79,10 @@ pub fn list(path: &Path, split: Option<Split>) -> Result<ImageList, ListError> {
             ImageList::new(path.to_path_buf(), paths)
         }
         (_, Some(split)) => {
-            return Err(ListError::SplitNeedsFolder { split, path: path.to_path_buf() });
+            return Err(ListError::SplitNeedsFolder {
+                split,
+                path: path.to_path_buf(),
+            });
         }
         (Source::Image, None) => {
             let name = path.file_name().map(PathBuf::from).unwrap_or_default();
@@ -88,7 +91,9 @@ pub fn list(path: &Path, split: Option<Split>) -> Result<ImageList, ListError> {
         (Source::List, None) => ImageList::new(folder_of(path), list_file::paths(path)?),
     };
     if images.is_empty() {
-        return Err(ListError::NoImages { path: path.to_path_buf() });
+        return Err(ListError::NoImages {
+            path: path.to_path_buf(),
+        });
     }
     Ok(images)
 }
@@ -104,8 +109,10 @@ enum Source {
 impl Source {
     /// A folder, a file whose name says image, or else a list.
     fn of(path: &Path) -> Result<Self, ListError> {
-        let about = std::fs::metadata(path)
-            .map_err(|source| ListError::Unreadable { path: path.to_path_buf(), source })?;
+        let about = std::fs::metadata(path).map_err(|source| ListError::Unreadable {
+            path: path.to_path_buf(),
+            source,
+        })?;
         if about.is_dir() {
             Ok(Self::Folder)
         } else if has_image_extension(path) {
@@ -118,8 +125,11 @@ impl Source {
 
 /// Whether the name ends like an image's.
 fn has_image_extension(path: &Path) -> bool {
-    path.extension()
-        .is_some_and(|ending| EXTENSIONS.iter().any(|known| ending.eq_ignore_ascii_case(known)))
+    path.extension().is_some_and(|ending| {
+        EXTENSIONS
+            .iter()
+            .any(|known| ending.eq_ignore_ascii_case(known))
+    })
 }
 
 /// The folder a file lies in.

@@ -3,7 +3,12 @@
 /// Up to three of `names` that are nearest to `wanted` by edits, best first; none that differ in more than
 /// half of the letters.
 pub(super) fn nearest(wanted: &str, names: &[String]) -> Vec<String> {
-    let fold = |name: &str| name.to_lowercase().replace(['-', ' '], "_").chars().collect::<Vec<_>>();
+    let fold = |name: &str| {
+        name.to_lowercase()
+            .replace(['-', ' '], "_")
+            .chars()
+            .collect::<Vec<_>>()
+    };
     let wanted = fold(wanted);
     let mut near: Vec<(usize, &String)> = names
         .iter()
@@ -11,7 +16,10 @@ pub(super) fn nearest(wanted: &str, names: &[String]) -> Vec<String> {
         .filter(|&(edits, _)| 2 * edits <= wanted.len())
         .collect();
     near.sort();
-    near.into_iter().take(3).map(|(_, name)| name.clone()).collect()
+    near.into_iter()
+        .take(3)
+        .map(|(_, name)| name.clone())
+        .collect()
 }
 
 /// The least number of letters to insert, delete or replace that makes `a` into `b` (Levenshtein).
@@ -36,7 +44,12 @@ mod tests {
 
     #[test]
     fn edits_are_counted() {
-        let edits = |a: &str, b: &str| edits(&a.chars().collect::<Vec<_>>(), &b.chars().collect::<Vec<_>>());
+        let edits = |a: &str, b: &str| {
+            edits(
+                &a.chars().collect::<Vec<_>>(),
+                &b.chars().collect::<Vec<_>>(),
+            )
+        };
         assert_eq!(edits("kitten", "sitting"), 3);
         assert_eq!(edits("", "abc"), 3);
         assert_eq!(edits("abc", ""), 3);

@@ -87,14 +87,25 @@ impl Split {
         let mut classes = class_folders(root)?;
         let path = root.to_path_buf();
         if classes.len() != self.class_count() {
-            return Err(ListError::NotTheBenchmark { split: self, path, found: classes });
+            return Err(ListError::NotTheBenchmark {
+                split: self,
+                path,
+                found: classes,
+            });
         }
         if self == Self::Office31Caltech {
             let shared = SHARED_WITH_CALTECH.map(String::from);
-            let missing: Vec<_> =
-                shared.iter().filter(|name| !classes.contains(name)).cloned().collect();
+            let missing: Vec<_> = shared
+                .iter()
+                .filter(|name| !classes.contains(name))
+                .cloned()
+                .collect();
             if !missing.is_empty() {
-                return Err(ListError::MissingClasses { split: self, path, missing });
+                return Err(ListError::MissingClasses {
+                    split: self,
+                    path,
+                    missing,
+                });
             }
             classes.retain(|name| !shared.contains(name));
             classes.splice(0..0, shared);
@@ -113,16 +124,22 @@ impl FromStr for Split {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|split| split.name() == name).ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(", ");
-            format!("there is no split `{name}` (there are {names})")
-        })
+        Self::ALL
+            .into_iter()
+            .find(|split| split.name() == name)
+            .ok_or_else(|| {
+                let names = Self::ALL.map(Self::name).join(", ");
+                format!("there is no split `{name}` (there are {names})")
+            })
     }
 }
 
 /// The names of the folders directly below `root`, sorted.
 fn class_folders(root: &Path) -> Result<Vec<String>, ListError> {
-    let unreadable = |source| ListError::Unreadable { path: root.to_path_buf(), source };
+    let unreadable = |source| ListError::Unreadable {
+        path: root.to_path_buf(),
+        source,
+    };
     let mut names = Vec::new();
     for entry in std::fs::read_dir(root).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;
@@ -141,11 +158,37 @@ mod tests {
 
     /// The class folders of Office-31.
     const OFFICE_31: [&str; 31] = [
-        "back_pack", "bike", "bike_helmet", "bookcase", "bottle", "calculator", "desk_chair",
-        "desk_lamp", "desktop_computer", "file_cabinet", "headphones", "keyboard",
-        "laptop_computer", "letter_tray", "mobile_phone", "monitor", "mouse", "mug",
-        "paper_notebook", "pen", "phone", "printer", "projector", "punchers", "ring_binder",
-        "ruler", "scissors", "speaker", "stapler", "tape_dispenser", "trash_can",
+        "back_pack",
+        "bike",
+        "bike_helmet",
+        "bookcase",
+        "bottle",
+        "calculator",
+        "desk_chair",
+        "desk_lamp",
+        "desktop_computer",
+        "file_cabinet",
+        "headphones",
+        "keyboard",
+        "laptop_computer",
+        "letter_tray",
+        "mobile_phone",
+        "monitor",
+        "mouse",
+        "mug",
+        "paper_notebook",
+        "pen",
+        "phone",
+        "printer",
+        "projector",
+        "punchers",
+        "ring_binder",
+        "ruler",
+        "scissors",
+        "speaker",
+        "stapler",
+        "tape_dispenser",
+        "trash_can",
     ];
 
     fn folders<'a>(names: impl IntoIterator<Item = &'a str>) -> tempfile::TempDir {
@@ -161,7 +204,12 @@ mod tests {
         for split in Split::ALL {
             assert_eq!(split.to_string().parse(), Ok(split));
         }
-        assert!("office31".parse::<Split>().unwrap_err().contains("office31-paper"));
+        assert!(
+            "office31"
+                .parse::<Split>()
+                .unwrap_err()
+                .contains("office31-paper")
+        );
     }
 
     #[test]
@@ -179,8 +227,17 @@ mod tests {
         assert_eq!(split.known(root.path()).unwrap(), SHARED_WITH_CALTECH);
         // As printed in the papers that use it.
         let private = [
-            "pen", "phone", "printer", "punchers", "ring_binder", "ruler", "scissors", "speaker",
-            "stapler", "tape_dispenser", "trash_can",
+            "pen",
+            "phone",
+            "printer",
+            "punchers",
+            "ring_binder",
+            "ruler",
+            "scissors",
+            "speaker",
+            "stapler",
+            "tape_dispenser",
+            "trash_can",
         ];
         assert_eq!(split.private(root.path()).unwrap(), private);
     }
@@ -197,11 +254,17 @@ mod tests {
     fn other_folders_are_refused_with_what_was_found() {
         let root = folders(["images"]);
         let error = Split::Office31Paper.known(root.path()).unwrap_err();
-        assert!(error.to_string().starts_with("office31-paper needs 31 class folders, found 1: "));
+        assert!(
+            error
+                .to_string()
+                .starts_with("office31-paper needs 31 class folders, found 1: ")
+        );
         assert!(error.hint().unwrap().contains("perhaps `images` below it"));
 
         let renamed = OFFICE_31.map(|name| if name == "mug" { "cup" } else { name });
-        let error = Split::Office31Caltech.private(folders(renamed).path()).unwrap_err();
+        let error = Split::Office31Caltech
+            .private(folders(renamed).path())
+            .unwrap_err();
         assert!(error.to_string().contains("(mug)"), "{error}");
     }
 }

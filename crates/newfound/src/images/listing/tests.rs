@@ -24,16 +24,37 @@ fn text(strings: &[&str]) -> Vec<String> {
 #[test]
 fn a_folder_is_read_recursively_in_the_order_of_joined_names() {
     let root = folder(&[
-        "b/1.JPG", "b/10.jpeg", "b/2.Png", "a.webp", "a/z.tif", "a-b/x.gif", "a/deep/er/y.TIFF", "c.bmp",
-        "notes.txt", "b/readme", ".hidden.jpg", ".cache/x.jpg", "b/._1.jpg",
+        "b/1.JPG",
+        "b/10.jpeg",
+        "b/2.Png",
+        "a.webp",
+        "a/z.tif",
+        "a-b/x.gif",
+        "a/deep/er/y.TIFF",
+        "c.bmp",
+        "notes.txt",
+        "b/readme",
+        ".hidden.jpg",
+        ".cache/x.jpg",
+        "b/._1.jpg",
     ]);
     let list = list(root.path(), None).unwrap();
     // '-' < '.' < '/' as bytes, so `a-b/…` and `a.webp` come before `a/…`.
     let expected = [
-        "a-b/x.gif", "a.webp", "a/deep/er/y.TIFF", "a/z.tif", "b/1.JPG", "b/10.jpeg", "b/2.Png", "c.bmp",
+        "a-b/x.gif",
+        "a.webp",
+        "a/deep/er/y.TIFF",
+        "a/z.tif",
+        "b/1.JPG",
+        "b/10.jpeg",
+        "b/2.Png",
+        "c.bmp",
     ];
     assert_eq!(names(&list), expected);
-    assert_eq!(list.full_path(2), root.path().join("a").join("deep").join("er").join("y.TIFF"));
+    assert_eq!(
+        list.full_path(2),
+        root.path().join("a").join("deep").join("er").join("y.TIFF")
+    );
 }
 
 #[test]
@@ -61,7 +82,13 @@ fn loops_of_links_end_and_no_folder_is_read_twice() {
     symlink(outside.path(), at("y-outside")).unwrap();
     symlink(outside.path().join("o.png"), at("b/linked.png")).unwrap();
     symlink("nowhere.png", at("broken.png")).unwrap();
-    let expected = ["a/1.png", "b/2.png", "b/linked.png", "broken.png", "y-outside/o.png"];
+    let expected = [
+        "a/1.png",
+        "b/2.png",
+        "b/linked.png",
+        "broken.png",
+        "y-outside/o.png",
+    ];
     assert_eq!(names(&list(root.path(), None).unwrap()), expected);
 }
 
@@ -89,7 +116,10 @@ fn a_list_is_read_with_labels_skipped() {
     fs::write(&path, lines).unwrap();
     let list = list(&path, None).unwrap();
     // `d 7` exists as it stands; b.jpg and sub/c.jpg are listed twice and counted once.
-    assert_eq!(names(&list), [&slashed(&absolute), "a b.jpg", "b.jpg", "d 7", "sub/c.jpg"]);
+    assert_eq!(
+        names(&list),
+        [&slashed(&absolute), "a b.jpg", "b.jpg", "d 7", "sub/c.jpg"]
+    );
     assert_eq!(list.full_path(0), absolute);
 }
 
@@ -99,15 +129,31 @@ fn missing_paths_of_a_list_are_reported_together() {
     let path = root.path().join("list");
     fs::write(&path, "a.jpg\nb.jpg cat\n# x\nc.jpg\n").unwrap();
     let error = list(&path, None).unwrap_err();
-    let ListError::Missing { lines, .. } = &error else { panic!("{error}") };
-    assert_eq!(lines, &[(2, "b.jpg cat".to_string()), (4, "c.jpg".to_string())]);
+    let ListError::Missing { lines, .. } = &error else {
+        panic!("{error}")
+    };
+    assert_eq!(
+        lines,
+        &[(2, "b.jpg cat".to_string()), (4, "c.jpg".to_string())]
+    );
     let message = error.to_string();
-    assert!(message.starts_with("2 of the listed images do not exist: "), "{message}");
-    assert!(message.ends_with("\n  line 2: b.jpg cat\n  line 4: c.jpg"), "{message}");
+    assert!(
+        message.starts_with("2 of the listed images do not exist: "),
+        "{message}"
+    );
+    assert!(
+        message.ends_with("\n  line 2: b.jpg cat\n  line 4: c.jpg"),
+        "{message}"
+    );
 
     let many: String = (0..50).map(|i| format!("{i}.jpg\n")).collect();
     fs::write(&path, many).unwrap();
-    assert!(list(&path, None).unwrap_err().to_string().ends_with("\n  and 30 more"));
+    assert!(
+        list(&path, None)
+            .unwrap_err()
+            .to_string()
+            .ends_with("\n  and 30 more")
+    );
 }
 
 #[test]
@@ -123,7 +169,10 @@ fn labels_are_class_folders() {
     let root = folder(&["mug/1.png", "bike/deep/2.png", "bike/1.png", "mug/0.png"]);
     let list = labelled(root.path(), None, Side::Both, None).unwrap();
     assert_eq!(list.classes, ["bike", "mug"]);
-    assert_eq!(names(&list.images), ["bike/1.png", "bike/deep/2.png", "mug/0.png", "mug/1.png"]);
+    assert_eq!(
+        names(&list.images),
+        ["bike/1.png", "bike/deep/2.png", "mug/0.png", "mug/1.png"]
+    );
     assert_eq!(list.labels, [0, 0, 1, 1]);
 }
 
@@ -131,7 +180,11 @@ fn labels_are_class_folders() {
 fn an_image_outside_all_class_folders_is_an_error() {
     let root = folder(&["mug/1.png", "b.png", "a.png"]);
     let error = labelled(root.path(), None, Side::Both, None).unwrap_err();
-    assert!(error.to_string().starts_with("2 images are in no class folder, such as a.png: "));
+    assert!(
+        error
+            .to_string()
+            .starts_with("2 images are in no class folder, such as a.png: ")
+    );
     assert!(error.hint().unwrap().contains("name of its class"));
 }
 
@@ -144,10 +197,15 @@ fn classes_can_be_selected_in_an_order() {
     assert_eq!(names(&list.images), ["bike/1.png", "pen/1.png"]);
     assert_eq!(list.labels, [1, 0]);
 
-    let error = select(&["pan", "bike", "xylophone"]).unwrap_err().to_string();
+    let error = select(&["pan", "bike", "xylophone"])
+        .unwrap_err()
+        .to_string();
     let expected = "there is no class `pan` (nearest: pen); there is no class `xylophone`: ";
     assert!(error.starts_with(expected), "{error}");
-    assert!(matches!(select(&["pen", "pen"]), Err(ListError::RepeatedClass { .. })));
+    assert!(matches!(
+        select(&["pen", "pen"]),
+        Err(ListError::RepeatedClass { .. })
+    ));
 }
 
 #[test]
@@ -165,9 +223,15 @@ fn labels_of_a_list_are_the_last_words() {
 
     let bare = read("c.jpg cat\nd.jpg\n").unwrap_err();
     assert!(bare.to_string().ends_with("\n  line 2: d.jpg"), "{bare}");
-    assert!(matches!(read("x.jpg cat\n"), Err(ListError::Missing { .. })));
+    assert!(matches!(
+        read("x.jpg cat\n"),
+        Err(ListError::Missing { .. })
+    ));
     let two = read("c.jpg cat\nc.jpg dog\n").unwrap_err();
-    assert!(two.to_string().starts_with("labelled both `cat` and `dog`"), "{two}");
+    assert!(
+        two.to_string().starts_with("labelled both `cat` and `dog`"),
+        "{two}"
+    );
     let single = labelled(&root.path().join("c.jpg"), None, Side::Both, None);
     assert!(matches!(single, Err(ListError::SingleImage { .. })));
 }
@@ -190,6 +254,12 @@ fn a_split_selects_class_folders() {
 
     let path = root.path().join("list.txt");
     fs::write(&path, "class_00/x.png\n").unwrap();
-    assert!(matches!(list(&path, split), Err(ListError::SplitNeedsFolder { .. })));
-    assert!(matches!(labelled(&path, split, Side::Both, None), Err(ListError::SplitNeedsFolder { .. })));
+    assert!(matches!(
+        list(&path, split),
+        Err(ListError::SplitNeedsFolder { .. })
+    ));
+    assert!(matches!(
+        labelled(&path, split, Side::Both, None),
+        Err(ListError::SplitNeedsFolder { .. })
+    ));
 }

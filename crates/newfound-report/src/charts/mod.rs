@@ -1,0 +1,16 @@
+//! Charts as SVG, drawn when the page is written: no script, no library, sharp on paper.
+//!
+//! Colours and fonts come from the style sheet through classes, so that a chart follows the page
+//! from light to dark. A chart never contains a coordinate that is not a number: values that cannot
+//! be drawn are left out, and a chart without any value says so.
+
+pub mod axis;
+pub mod bars;
+mod frame;
+pub mod histogram;
+pub mod line;
+
+pub use axis::Axis;
+pub use bars::{Bar, bars};
+pub use histogram::histogram;
+pub use line::Line;

@@ -1,0 +1,126 @@
+//! The head of the page: what was adapted, and the result in a few sentences.
+
+use maud::{Markup, html};
+use serde::{Deserialize, Serialize};
+
+use crate::words::{self, counted};
+use crate::{Class, ClassKind, Report};
+
+/// What was adapted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overview {
+    /// The source model, as its user calls it: a file name or a path.
+    pub model: String,
+    /// The folder or the list of images, as it was given.
+    pub images: String,
+    /// Epochs of adaptation that were run.
+    pub epochs: usize,
+    /// The seed of all random choices.
+    pub seed: u64,
+}
+
+/// The counts that the summary speaks of.
+#[derive(Debug, PartialEq, Eq)]
+struct Tally {
+    /// Images given to a class of this kind.
+    images: usize,
+    /// Classes of this kind.
+    classes: usize,
+    /// Those of them that have an image.
+    occupied: usize,
+}
+
+impl Tally {
+    fn of(classes: &[Class], kind: ClassKind) -> Self {
+        let ours = || classes.iter().filter(|class| class.kind == kind);
+        Self {
+            images: ours().map(|class| class.count).sum(),
+            classes: ours().count(),
+            occupied: ours().filter(|class| class.count > 0).count(),
+        }
+    }
+}
+
+pub fn header(report: &Report) -> Markup {
+    let known = Tally::of(&report.classes, ClassKind::Known);
+    let new = Tally::of(&report.classes, ClassKind::Discovered);
+    let total = known.images + new.images;
+    let Overview {
+        model,
+        images,
+        epochs,
+        seed,
+    } = &report.overview;
+    html! {
+        header {
+            p.product { "newfound" }
+            h1 { "What was found in " (words::name(images)) }
+            (summary(report, &known, &new))
+            (shares(&known, &new))
+            dl.facts {
+                div { dt { "Model" } dd { (words::name(model)) } }
+                div { dt { "Images" } dd { (words::count(total)) } }
+                div {
+                    dt { "Classes" }
+                    dd { (known.classes) " known, " (new.classes) " kept for new ones" }
+                }
+                div { dt { "Epochs" } dd { (words::count(*epochs)) } }
+                div { dt { "Seed" } dd { (seed) } }
+            }
+        }
+    }
+}
+
+fn summary(report: &Report, known: &Tally, new: &Tally) -> Markup {
+    let total = known.images + new.images;
+    let (unreadable, warnings) = (
+        report.evidence.unreadable.len(),
+        report.evidence.warnings.len(),
+    );
+    html! {
+        div.lead {
+            @if total == 0 {
+                p { "There was no image to look at." }
+            } @else {
+                p {
+                    "Of " (counted(total, "image", "images")) ", "
+                    strong.known { (words::count(known.images)) }
+                    @if known.images == 1 { " was given to a known class and " }
+                    @else { " were given to known classes and " }
+                    @if new.images == 0 { strong.new { "none" } " was taken for anything new." }
+                    @else {
+                        strong.new { (words::count(new.images)) }
+                        @if new.images == 1 { " was" } @else { " were" } " sorted into "
+                        (counted(new.occupied, "discovered class", "discovered classes")) "."
+                    }
+                }
+            }
+            p.aside {
+                @if unreadable == 0 { "Every file could be read. " } @else {
+                    (counted(unreadable, "file", "files")) " could not be read and "
+                    @if unreadable == 1 { "was" } @else { "were" } " left out. "
+                }
+                @if warnings == 0 { "The run gave no warnings." } @else {
+                    "The run gave " a href="#believe" { (counted(warnings, "warning", "warnings")) } "."
+                }
+            }
+        }
+    }
+}
+
+/// One bar, split between known and new.
+fn shares(known: &Tally, new: &Tally) -> Markup {
+    let total = known.images + new.images;
+    let known_share = known.images as f64 / total.max(1) as f64;
+    let percent = |share: f64| format!("{:.2}%", 100.0 * share);
+    html! {
+        @if total > 0 {
+            svg.shares role="img"
+                aria-label={ (words::percent(known_share)) " known, " (words::percent(1.0 - known_share)) " new" }
+            {
+                rect class="new" width="100%" height="100%" {}
+                rect class="known" width=(percent(known_share)) height="100%" {}
+            }
+        }
+    }
+}

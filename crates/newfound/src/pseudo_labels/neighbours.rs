@@ -58,8 +58,12 @@ fn largest(values: &[f32], k: usize, allowed: impl Fn(usize) -> bool) -> Vec<i64
         "{k} neighbours among {} rows",
         candidates.len()
     );
-    let order =
-        |&a: &usize, &b: &usize| -> Ordering { values[b].total_cmp(&values[a]).then(a.cmp(&b)) };
+    // Adding 0 turns −0 into 0: both are the same similarity.
+    let order = |&a: &usize, &b: &usize| -> Ordering {
+        (values[b] + 0.0)
+            .total_cmp(&(values[a] + 0.0))
+            .then(a.cmp(&b))
+    };
     if k < candidates.len() {
         candidates.select_nth_unstable_by(k - 1, order);
         candidates.truncate(k);

@@ -16,11 +16,11 @@ use crate::layers::{array, named, network, parameters};
 /// Values that a 2 × 2 image holds.
 const VALUES: usize = 12;
 /// Features of the small body.
-const FEATURES: usize = 64;
+const FEATURES: usize = 128;
 /// Channels of its stem.
-const STEM: usize = 16;
+const STEM: usize = 32;
 /// Channels of its second stage.
-const SECOND: usize = 32;
+const SECOND: usize = 64;
 
 const WEIGHT: &str = "bottleneck.weight";
 const BIAS: &str = "bottleneck.bias";
@@ -46,45 +46,36 @@ fn sparse(
 
 /// Weights of a body whose pooled features are the image: first the positive parts, then the negative ones.
 ///
-/// The stem splits each of the 3 channels by sign. The second stage's first convolution, of stride 2, sees the
-/// whole image at once and gives each position a channel of its own. The third stage only widens. All other
-/// convolutions are zero, so that their blocks pass on what the shortcut brings.
+/// The stem, of stride 2, sees the whole 2 × 2 image at once and gives each sign, colour and position a channel of its
+/// own. The shortcuts of the later stages only widen. All other convolutions are zero, so that their blocks pass on what
+/// the shortcut brings.
 fn transparent_body() -> Vec<(&'static str, Array)> {
-    let channels = 0..3;
-    let stem = channels.flat_map(|c| [(c, c, 1, 1, 1.0), (3 + c, c, 1, 1, -1.0)]);
     // Channel s·12 + c·4 + p holds sign s, colour c, position p; the centre tap sees position 0.
     let gather = (0..2 * VALUES).map(|channel| {
         let (sign, colour, position) = (channel / VALUES, channel % VALUES / 4, channel % 4);
-        (
-            channel,
-            3 * sign + colour,
-            1 + position / 2,
-            1 + position % 2,
-            1.0,
-        )
+        let value = if sign == 0 { 1.0 } else { -1.0 };
+        (channel, colour, 1 + position / 2, 1 + position % 2, value)
     });
-    let pass_on = (0..SECOND).map(|c| (c, c, 1, 1, 1.0));
-    let widen = (0..SECOND).map(|c| (c, c, 0, 0, 1.0));
+    let pass_on = |channels: usize| (0..channels).map(|c| (c, c, 0, 0, 1.0));
     let mut given = vec![
-        ("conv1.weight", sparse([STEM, 3, 3, 3], stem)),
+        ("conv1.weight", sparse([STEM, 3, 3, 3], gather)),
         (
-            "layer2.0.conv1.weight",
-            sparse([SECOND, STEM, 3, 3], gather),
-        ),
-        (
-            "layer2.0.conv2.weight",
-            sparse([SECOND, SECOND, 3, 3], pass_on),
+            "layer2.0.downsample.0.weight",
+            sparse([SECOND, STEM, 1, 1], pass_on(STEM)),
         ),
         (
             "layer3.0.downsample.0.weight",
-            sparse([FEATURES, SECOND, 1, 1], widen),
+            sparse([FEATURES, SECOND, 1, 1], pass_on(SECOND)),
         ),
     ];
     // A normalisation that does nothing: mean 0, variance 1 − ε, gain 1.
     let norms = [
         ("bn1.weight", "bn1.running_var", STEM),
-        ("layer2.0.bn1.weight", "layer2.0.bn1.running_var", SECOND),
-        ("layer2.0.bn2.weight", "layer2.0.bn2.running_var", SECOND),
+        (
+            "layer2.0.downsample.1.weight",
+            "layer2.0.downsample.1.running_var",
+            SECOND,
+        ),
         (
             "layer3.0.downsample.1.weight",
             "layer3.0.downsample.1.running_var",

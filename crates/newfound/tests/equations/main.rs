@@ -6,6 +6,10 @@
 //!   differences;
 //! - `golden`: a fixture with value and gradient from an independent PyTorch transcription of the paper.
 
+#[allow(
+    dead_code,
+    reason = "the networks read more of a case than the equations"
+)]
 mod fixture;
 mod generate;
 mod layers;

@@ -105,7 +105,11 @@ fn the_formula_is_the_fixtures() {
                 hashes[position].as_str().unwrap(),
                 "{name} {index}"
             );
-            assert_eq!(u(name, index), expected[position], "{name} {index}");
+            // The fixture holds nine digits.
+            assert!(
+                (u(name, index) - expected[position]).abs() < 1e-9,
+                "{name} {index}"
+            );
         }
     }
 }

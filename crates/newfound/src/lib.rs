@@ -7,65 +7,65 @@
 //! The modules in reading order:
 
 // The pieces.
-/// One seeded generator, split by name.
+// One seeded generator, split by name.
 pub mod random;
-/// Folders, lists and files of images.
+// Folders, lists and files of images.
 pub mod images;
-/// Weak, strong and test views of an image.
+// Weak, strong and test views of an image.
 pub mod views;
-/// Files of named tensors.
+// Files of named tensors.
 pub mod weights;
-/// Files that appear whole or not at all.
+// Files that appear whole or not at all.
 pub mod atomic;
-/// Directions and angles.
+// Directions and angles.
 pub mod geometry;
-/// Classes as rows of yes and no.
+// Classes as rows of yes and no.
 pub mod indicator;
-/// The model g = h ∘ φ.
+// The model g = h ∘ φ.
 pub mod network;
-/// K-means, matching, private prototypes.
+// K-means, matching, private prototypes.
 pub mod clustering;
-/// The bank, the key queue, the label history.
+// The bank, the key queue, the label history.
 pub mod memory;
-/// First probabilities, neighbours' consensus, complementary labels.
+// First probabilities, neighbours' consensus, complementary labels.
 pub mod pseudo_labels;
-/// u_nc, u_cs and the selection.
+// u_nc, u_cs and the selection.
 pub mod uncertainty;
-/// Negative learning, contrast, diversity.
+// Negative learning, contrast, diversity.
 pub mod losses;
-/// OS*, UNK, HOS and the rest.
+// OS*, UNK, HOS and the rest.
 pub mod metrics;
-/// SGD and its rates.
+// SGD and its rates.
 pub mod optimiser;
 
 // The work.
-/// The paper's loop.
+// The paper's loop.
 pub mod algorithm;
-/// Every choice by name.
+// Every choice by name.
 pub mod config;
-/// What a run tells while it works.
+// What a run tells while it works.
 pub mod events;
-/// Batches of views, ahead of the network.
+// Batches of views, ahead of the network.
 pub mod supply;
-/// Source training.
+// Source training.
 pub mod train;
-/// The job of `adapt`.
+// The job of `adapt`.
 pub mod adapt;
-/// The target model before the first step.
+// The target model before the first step.
 pub mod initialise;
-/// Predictions of the final model.
+// Predictions of the final model.
 pub mod outcome;
-/// The run folder.
+// The run folder.
 pub mod run;
-/// Scores of a run; the only module that reads target labels.
+// Scores of a run; the only module that reads target labels.
 pub mod evaluate;
-/// Devices by name.
+// Devices by name.
 pub mod device;
-/// From paths and options to a job.
+// From paths and options to a job.
 pub mod request;
-/// The built-in two-domain image set.
+// The built-in two-domain image set.
 pub mod demo;
-/// What can go wrong, and what to do.
+// What can go wrong, and what to do.
 pub mod error;
 
 pub use error::{Error, ErrorKind, Result};

@@ -97,7 +97,7 @@ mod tests {
     fn stripes(size: usize) -> Vec<Colour> {
         (0..size * size)
             .map(|i| {
-                if i % size % 2 == 0 {
+                if (i % size).is_multiple_of(2) {
                     [1.0, 0.5, 0.0]
                 } else {
                     [0.0; 3]

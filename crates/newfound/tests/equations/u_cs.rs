@@ -26,11 +26,9 @@ fn plain(z: &Matrix, refined: &Matrix, prototypes: &Matrix) -> (Vec<i64>, Vec<i6
         rest[i] = f64::NEG_INFINITY;
         let j = arg_max(&rest);
         let [d_i, d_j] = [i, j].map(|class| generate::cosine_distance(z, prototypes.row(class)));
-        (
-            first.push(i as i64),
-            second.push(j as i64),
-            u_cs.push(d_i / (d_i + d_j)),
-        );
+        first.push(i as i64);
+        second.push(j as i64);
+        u_cs.push(d_i / (d_i + d_j));
     }
     (first, second, u_cs)
 }

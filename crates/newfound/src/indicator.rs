@@ -6,7 +6,7 @@ use burn::tensor::{Bool, Int, Tensor};
 ///
 /// # Shapes
 ///
-/// `indices` [B] → [B, `classes`]
+/// `indices` \[B\] → [B, `classes`]
 pub fn indicator(indices: Tensor<1, Int>, classes: usize) -> Tensor<2, Bool> {
     let [rows] = indices.dims();
     let columns = Tensor::<1, Int>::arange(0..classes as i64, &indices.device());

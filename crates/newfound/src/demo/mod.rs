@@ -1,8 +1,8 @@
 //! The built-in image set of `newfound demo`: ten kinds of things in two places.
 //!
 //! Nothing is downloaded: every image is drawn. An object is a stack of vector shapes with proportions
-//! that vary within its class ([`objects`]); it is posed, lit and photographed in one of two places
-//! ([`scene`]). The source domain is a studio and has the six [`KNOWN`] classes. The target domain is a
+//! that vary within its class (`objects`); it is posed, lit and photographed in one of two places
+//! (`scene`). The source domain is a studio and has the six [`KNOWN`] classes. The target domain is a
 //! dim, cluttered workshop and has all ten, the four [`PRIVATE`] ones included.
 //!
 //! **Only the shape tells the class.** Pose, paint, backdrop, clutter, light and lens are drawn from the
@@ -63,7 +63,7 @@ pub enum Error {
     Write(#[source] io::Error, PathBuf),
 }
 
-/// Where [`write`] has put the images.
+/// Where [`write()`] has put the images.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folders {
     /// The source domain: one folder per known class.

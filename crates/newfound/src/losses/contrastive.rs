@@ -24,7 +24,7 @@ pub enum Contrast {
 /// # Shapes
 ///
 /// `query` [B, D] of any length, `key` [B, D] and `queue` [Q, D] of unit length, `negatives` [B, Q],
-/// `drawn` [B] → \[1\]
+/// `drawn` \[B\] → \[1\]
 #[doc(alias = "L_ctr")]
 pub fn contrastive(
     form: Contrast,

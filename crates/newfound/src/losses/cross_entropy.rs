@@ -11,7 +11,7 @@ use burn::tensor::{Int, Tensor};
 ///
 /// # Shapes
 ///
-/// `logits` [B, K], `labels` [B] → \[1\]
+/// `logits` [B, K], `labels` \[B\] → \[1\]
 pub fn cross_entropy(logits: Tensor<2>, labels: Tensor<1, Int>, smoothing: f64) -> Tensor<1> {
     let log_p = log_softmax(logits, 1); // [B, K]
     let of_label = log_p.clone().gather(1, labels.unsqueeze_dim(1)); // [B, 1]

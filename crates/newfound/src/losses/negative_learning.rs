@@ -21,7 +21,7 @@ use crate::indicator::indicator;
 ///
 /// # Shapes
 ///
-/// `logits` [B, K], `complementary` [B] (ỹ, never the pseudo-label), `selected` [B] of 0 and 1 → \[1\]
+/// `logits` [B, K], `complementary` \[B\] (ỹ, never the pseudo-label), `selected` \[B\] of 0 and 1 → \[1\]
 #[doc(alias = "L_cls")]
 pub fn negative_learning(
     logits: Tensor<2>,

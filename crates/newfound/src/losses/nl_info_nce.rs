@@ -30,7 +30,7 @@ pub enum Denominator {
 /// # Shapes
 ///
 /// `query` [B, D] of any length, `key` [B, D] and `queue` [Q, D] of unit length, `negatives` [B, Q],
-/// `drawn` [B] (a negative's row of the queue; any row where there is none) → \[1\]
+/// `drawn` \[B\] (a negative's row of the queue; any row where there is none) → \[1\]
 #[doc(alias = "NL-InfoNCELoss")]
 pub fn nl_info_nce(
     query: Tensor<2>,

@@ -56,7 +56,7 @@ impl History {
     ///
     /// # Shapes
     ///
-    /// `images` [B] → [B, T]
+    /// `images` \[B\] → [B, T]
     pub fn rows(&self, images: &[usize], device: &Device) -> Tensor<2, Int> {
         let labels: Vec<i64> = images
             .iter()

@@ -17,7 +17,7 @@ use crate::random::Stream;
 ///
 /// # Shapes
 ///
-/// `query_history` [B, T], `queue_history` [Q, T], `query_images` [B], `queue_images` [Q] → [B, Q]
+/// `query_history` [B, T], `queue_history` [Q, T], `query_images` \[B\], `queue_images` \[Q\] → [B, Q]
 #[doc(alias = "N_q")]
 pub fn negatives(
     query_history: Tensor<2, Int>,
@@ -45,7 +45,7 @@ pub fn negatives(
 ///
 /// # Shapes
 ///
-/// `negatives` [B, Q] → [B]
+/// `negatives` [B, Q] → \[B\]
 pub fn draw_negatives(
     negatives: Tensor<2, Bool>,
     draws: &mut Stream,

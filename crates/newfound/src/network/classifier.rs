@@ -70,7 +70,7 @@ impl Classifier {
 ///
 /// # Shapes
 ///
-/// `direction` [K, D], `gain` [K] → [K, D]
+/// `direction` [K, D], `gain` \[K\] → [K, D]
 pub fn weight_normalised(direction: Tensor<2>, gain: Tensor<1>) -> Tensor<2> {
     let norm = (direction.clone().square().sum_dim(1) + TINY).sqrt(); // [K, 1]
     direction / norm * gain.unsqueeze_dim(1)
@@ -81,7 +81,7 @@ pub fn weight_normalised(direction: Tensor<2>, gain: Tensor<1>) -> Tensor<2> {
 pub struct Head {
     /// Prototypes W, one row per class: [K, D].
     pub prototypes: Array,
-    /// One bias per class: [K].
+    /// One bias per class: \[K\].
     pub bias: Vec<f32>,
 }
 

@@ -62,7 +62,7 @@ pub trait ChannelsLast: Backend {
 ///
 /// # Shapes
 ///
-/// `x` [B, H, W, I], `weight` [O·I·k·k], the vectors [O], `shortcut` [B, H', W', O] → [B, H', W', O] and two of [O]
+/// `x` [B, H, W, I], `weight` [O·I·k·k], the vectors \[O\], `shortcut` [B, H', W', O] → [B, H', W', O] and two of \[O\]
 pub(super) fn unit(
     x: Tensor<4>,
     weight: Tensor<1>,

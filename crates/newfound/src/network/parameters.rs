@@ -87,7 +87,7 @@ impl Parameters {
     ///
     /// # Panics
     ///
-    /// If one is missing: reconcile a file's tensors with [`Parameters::shapes`] first.
+    /// If one is missing: reconcile a file's tensors with [`shapes`] first.
     pub fn from_arrays(
         specs: Arc<Vec<Spec>>,
         mut arrays: BTreeMap<String, Array>,

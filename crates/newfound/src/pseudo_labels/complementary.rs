@@ -8,7 +8,7 @@ use crate::random::Stream;
 ///
 /// # Shapes
 ///
-/// `labels` ȳ [B] → ỹ [B]
+/// `labels` ȳ \[B\] → ỹ \[B\]
 pub fn complementary_labels(labels: &[usize], classes: usize, draws: &mut Stream) -> Vec<usize> {
     let mut other = |&label: &usize| {
         let drawn = draws.below(classes as u64 - 1) as usize;

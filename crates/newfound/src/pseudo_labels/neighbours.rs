@@ -18,7 +18,7 @@ const BLOCK: usize = 256;
 ///
 /// # Shapes
 ///
-/// `queries` [B, D] and `bank` [M, D] of unit length, `query_images` [B], `bank_images` [M] → [B, k]; k is at most the
+/// `queries` [B, D] and `bank` [M, D] of unit length, `query_images` \[B\], `bank_images` \[M\] → [B, k]; k is at most the
 /// number of rows of other images, which every query must have at least one of
 ///
 /// # Panics

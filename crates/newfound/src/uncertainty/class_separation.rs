@@ -35,7 +35,7 @@ pub struct Separation {
 ///
 /// # Shapes
 ///
-/// `features` z [B, D], `refined` p̄ [B, K], `prototypes` W [K, D] → fields of [B]; ties go to the lower class
+/// `features` z [B, D], `refined` p̄ [B, K], `prototypes` W [K, D] → fields of \[B\]; ties go to the lower class
 #[doc(alias = "u_cs")]
 pub fn class_separation(
     features: Tensor<2>,

@@ -17,7 +17,7 @@ const TINY: f32 = f32::MIN_POSITIVE;
 ///
 /// # Shapes
 ///
-/// `refined` p̄ [B, K] → [B]
+/// `refined` p̄ [B, K] → \[B\]
 #[doc(alias = "u_nc")]
 pub fn neighbour_consensus_uncertainty(refined: Tensor<2>) -> Tensor<1> {
     let [_, classes] = refined.dims();

@@ -23,7 +23,7 @@ pub enum Combination {
 ///
 /// # Shapes
 ///
-/// weights and draws [B] → [B]
+/// weights and draws \[B\] → \[B\]
 #[doc(alias = "M_i")]
 pub fn select(
     [w_nc, w_cs]: [Tensor<1>; 2],

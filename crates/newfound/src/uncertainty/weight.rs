@@ -25,7 +25,7 @@ pub enum WeightFunction {
 ///
 /// # Shapes
 ///
-/// `uncertainty` [B] → [B]
+/// `uncertainty` \[B\] → \[B\]
 #[doc(alias = "w_nc")]
 #[doc(alias = "w_cs")]
 pub fn weight(uncertainty: Tensor<1>, function: WeightFunction) -> Tensor<1> {

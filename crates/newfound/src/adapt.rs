@@ -214,6 +214,7 @@ fn begin(job: &Adaptation, network: &Network, start: &Start) -> (State, Progress
     let Adaptation { config, device, .. } = *job;
     let mut arrays = job.model.arrays.clone();
     arrays.extend(start.head.clone().into_arrays());
+    arrays.extend(start.statistics.clone());
     let online = Parameters::from_arrays(network.specs().clone(), arrays, device);
     let count = job.images.len();
     let features = matrix(&start.features, device);

@@ -74,14 +74,8 @@ pub struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// The first part of the network that learns.
     fn first_trained(&self) -> Part {
-        match self.config.train {
-            Trained::All => Part::Body(0),
-            Trained::LastStage => self.network.last_stage(),
-            Trained::Head if self.network.architecture().bottleneck.is_some() => Part::Bottleneck,
-            Trained::Head => Part::Classifier,
-        }
+        first_trained(self.network, self.config.train)
     }
 
     /// The mode the momentum model runs in.
@@ -107,6 +101,16 @@ impl Setting<'_> {
         let values: Vec<i64> = values.iter().map(|&value| value as i64).collect();
         let count = values.len();
         Tensor::from_data(TensorData::new(values, [count]), self.device)
+    }
+}
+
+/// The first part of the network that learns.
+pub fn first_trained(network: &Network, trained: Trained) -> Part {
+    match trained {
+        Trained::All => Part::Body(0),
+        Trained::LastStage => network.last_stage(),
+        Trained::Head if network.architecture().bottleneck.is_some() => Part::Bottleneck,
+        Trained::Head => Part::Classifier,
     }
 }
 

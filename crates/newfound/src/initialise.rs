@@ -6,17 +6,19 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::adapt::{Adaptation, adapted_description, array, matrix};
+use crate::algorithm::first_trained;
 use crate::atomic;
 use crate::clustering::{
     KMeansOptions, Match, extend, k_means, match_prototypes, ordered_centroids,
 };
+use crate::config::StartNorm;
 use crate::error::{Error, Result};
 use crate::events::{Event, Stage};
 use crate::geometry::normalise_rows;
-use crate::network::{Architecture, Head};
+use crate::network::{Architecture, Head, Parameters};
 use crate::pseudo_labels::first_fill;
 use crate::run::RunFolder;
-use crate::supply::{Outputs, infer};
+use crate::supply::{Outputs, infer, measure_statistics};
 use crate::weights::{self, Array};
 
 /// Where an adaptation starts.
@@ -28,6 +30,8 @@ pub struct Start {
     pub source: Array,
     /// First probabilities p' of every image: [N, K].
     pub clustering: Array,
+    /// Running statistics measured on the target; empty where the source's are kept.
+    pub statistics: BTreeMap<String, Array>,
     /// The extended classifier [W_S | W_P].
     pub head: Head,
     /// C.
@@ -58,6 +62,9 @@ pub struct NamedMatch {
     pub doubtful: bool,
 }
 
+/// What stands before the name of a running statistic in the file.
+const STATISTICS: &str = "statistics/";
+
 impl Start {
     /// The architecture with K outputs.
     pub fn architecture(&self, job: &Adaptation) -> Architecture {
@@ -81,7 +88,7 @@ impl Start {
 
     fn write(&self, folder: &RunFolder, identity: &str) -> Result<()> {
         let Head { prototypes, bias } = self.head.clone();
-        let tensors = BTreeMap::from([
+        let mut tensors = BTreeMap::from([
             ("features".to_string(), self.features.clone()),
             ("source".to_string(), self.source.clone()),
             ("clustering".to_string(), self.clustering.clone()),
@@ -94,6 +101,9 @@ impl Start {
                 },
             ),
         ]);
+        let statistics = self.statistics.iter();
+        tensors
+            .extend(statistics.map(|(name, array)| (format!("{STATISTICS}{name}"), array.clone())));
         let metadata = BTreeMap::from([("identity".to_string(), identity.to_string())]);
         Ok(weights::write(Self::path(folder), &tensors, &metadata)?)
     }
@@ -108,6 +118,10 @@ impl Start {
         if file.metadata.get("identity").map(String::as_str) != Some(identity) {
             return Ok(None);
         }
+        let statistics = file.tensors.iter().filter_map(|(name, array)| {
+            Some((name.strip_prefix(STATISTICS)?.to_string(), array.clone()))
+        });
+        let statistics: BTreeMap<String, Array> = statistics.collect();
         let mut take = |name: &str| file.tensors.remove(name);
         let found = (|| {
             let (features, source, clustering) =
@@ -120,6 +134,7 @@ impl Start {
                 features,
                 source,
                 clustering,
+                statistics,
                 head,
                 known,
             })
@@ -149,20 +164,49 @@ pub(crate) fn initialise(job: &Adaptation, identity: &str) -> Result<Start> {
     }
     let private = job.config.private.count(known);
     let clusters = known + private;
-    let (network, parameters) = job.model.load(job.engine, job.device);
+    let (network, mut parameters) = job.model.load(job.engine, job.device);
     let description = &job.model.description;
+    let extract = |parameters: &Parameters| {
+        let (device, observer) = (job.device, job.observer);
+        infer(
+            &network,
+            parameters,
+            job.images,
+            description,
+            device,
+            Stage::Extracting,
+            observer,
+        )
+    };
+    // What the source model itself says is kept for comparison, whatever the statistics are later.
     let Outputs {
-        features,
+        mut features,
         probabilities,
-    } = infer(
-        &network,
-        &parameters,
-        job.images,
-        description,
-        job.device,
-        Stage::Extracting,
-        job.observer,
-    )?;
+    } = extract(&parameters)?;
+    let mut statistics = BTreeMap::new();
+    if job.config.start_norm == StartNorm::Target {
+        let from = first_trained(&network, job.config.train);
+        let (device, seed) = (job.device, job.config.seed);
+        measure_statistics(
+            &network,
+            &mut parameters,
+            job.images,
+            description,
+            device,
+            from,
+            seed,
+        )?;
+        features = extract(&parameters)?.features;
+        let measured = parameters
+            .specs
+            .iter()
+            .filter(|spec| !spec.learned)
+            .map(|spec| &spec.name);
+        let mut arrays = parameters.to_arrays();
+        statistics = measured
+            .filter_map(|name| arrays.remove_entry(name))
+            .collect();
+    }
 
     job.observer.on(&Event::Began {
         stage: Stage::Clustering,
@@ -216,6 +260,7 @@ pub(crate) fn initialise(job: &Adaptation, identity: &str) -> Result<Start> {
         features,
         source: probabilities,
         clustering: array(&first),
+        statistics,
         head,
         known,
     };

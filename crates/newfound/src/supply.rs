@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::events::{Event, Observer, Stage};
 use crate::images::{ImageList, decode};
 use crate::network::model::Description;
-use crate::network::{Network, Parameters, Pass, download};
+use crate::network::{Network, Parameters, Part, Pass, download};
 use crate::random::Stream;
 use crate::views::{View, prefetch, render};
 use crate::weights::Array;
@@ -215,6 +215,42 @@ pub fn for_each_inferred(
     prefetch(&batches, AHEAD, make, |mut rendered| {
         rendered.try_for_each(|views| consume_one(views?))
     })
+}
+
+/// Replaces the running statistics, from part `from` on, by those of the test views of all images: the mean over
+/// random batches.
+pub fn measure_statistics(
+    network: &Network,
+    parameters: &mut Parameters,
+    images: &ImageList,
+    description: &Description,
+    device: &Device,
+    from: Part,
+    seed: u64,
+) -> Result<()> {
+    let side = description.geometry.crop as usize;
+    // Random, because images in the order of their paths are often in the order of their classes.
+    let order = Stream::new(seed, "statistics", &[]).permutation(images.len());
+    let batches: Vec<Vec<usize>> = order
+        .chunks(INFERENCE_BATCH)
+        .map(<[usize]>::to_vec)
+        .collect();
+    let make =
+        |&image: &usize| views_of(images, image, &[(View::Test, "test")], description, [0, 0]);
+    let (mut seen, mut measured) = (0.0, parameters.clone());
+    prefetch(&batches, AHEAD, make, |mut rendered| {
+        rendered.try_for_each(|views| {
+            let views = views?;
+            let [test] = tensors(&views, side, device);
+            let pass = Pass::training_from(from);
+            network.features(parameters, test, &pass);
+            seen += views.len() as f64;
+            pass.blend(&mut measured, views.len() as f64 / seen);
+            Ok::<(), Error>(())
+        })
+    })?;
+    *parameters = measured;
+    Ok(())
 }
 
 /// Features and probabilities of the test views of all images.

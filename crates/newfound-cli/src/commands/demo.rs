@@ -1,6 +1,6 @@
 //! `newfound demo`
 
-use newfound::config::{AdaptConfig, TrainConfig};
+use newfound::config::{AdaptConfig, StartNorm, TrainConfig};
 use newfound::evaluate::evaluate;
 use newfound::events::{Event, Observer, Stage};
 use newfound::images::{Side, labelled};
@@ -72,6 +72,7 @@ pub fn run(args: &DemoArgs, terminal: &Terminal) -> Result<()> {
             epochs: 8,
             learning_rate: 0.003,
             gamma_contrastive: 0.1,
+            start_norm: StartNorm::Target,
             ..AdaptConfig::default()
         },
     };

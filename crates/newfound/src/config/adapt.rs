@@ -32,6 +32,8 @@ pub struct AdaptConfig {
     pub private: Private,
     /// Geometry of the initial clustering.
     pub k_means: KMeans,
+    /// Batch-norm of the source model when the target is clustered.
+    pub start_norm: StartNorm,
     /// Restarts of the initial clustering.
     pub restarts: usize,
     /// How known classes find their clusters.
@@ -137,6 +139,17 @@ pub enum TeacherNorm {
     Train,
 }
 
+/// Batch normalisation of the source model when the target is clustered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StartNorm {
+    /// The running statistics of the source: evaluation mode.
+    Source,
+    /// Statistics measured anew on the target, in the parts that will be trained: the features that a momentum model with
+    /// `teacher-norm = train` will see, so that the bank it searches first is one of its own kind.
+    Target,
+}
+
 /// m of the momentum model.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -184,6 +197,7 @@ impl Default for AdaptConfig {
             weight_decay: 1e-3,
             private: Private::SAME,
             k_means: KMeans::Spherical,
+            start_norm: StartNorm::Source,
             restarts: 10,
             matching: Matching::Hungarian,
             shared_prototypes: SharedPrototypes::Centroid,
@@ -214,6 +228,7 @@ impl Configuration for AdaptConfig {
         (name == "paper").then(|| {
             table(&[
                 ("k-means", "euclidean".into()),
+                ("start-norm", "source".into()),
                 ("matching", "greedy".into()),
                 ("shared-prototypes", "source".into()),
                 ("search", "online".into()),

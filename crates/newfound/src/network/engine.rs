@@ -72,6 +72,11 @@ impl Pass {
 
     /// Moves the running statistics of `parameters` towards what this pass measured.
     pub fn update(self, parameters: &mut Parameters) {
+        self.blend(parameters, STATISTICS_MOMENTUM);
+    }
+
+    /// Gives what this pass measured a `share` of the running statistics of `parameters`.
+    pub fn blend(self, parameters: &mut Parameters, share: f64) {
         for Measured {
             norm,
             mean,
@@ -79,10 +84,8 @@ impl Pass {
         } in self.measured.into_inner()
         {
             for (index, batch) in [(norm.mean, mean), (norm.variance, variance)] {
-                parameters.values[index].inplace(|running| {
-                    running.mul_scalar(1.0 - STATISTICS_MOMENTUM)
-                        + batch.mul_scalar(STATISTICS_MOMENTUM)
-                });
+                parameters.values[index]
+                    .inplace(|running| running.mul_scalar(1.0 - share) + batch.mul_scalar(share));
             }
         }
     }

@@ -320,9 +320,9 @@ fn assign_twin() {
 
 #[test]
 fn twin() {
-    // From two dimensions on: on the line opposite unit rows have no mean direction.
-    // One restart: two that find the same clusters under other numbers differ only in rounding.
-    let sizes = (1..40usize, 1..8usize, 2..6usize, 1..2usize, 1..12usize);
+    // Many images in at least two dimensions: with hardly more images than clusters, or on the line, two choices are
+    // often equally good, and rounding decides between them.
+    let sizes = (20..40usize, 1..6usize, 2..6usize, 1..2usize, 1..12usize);
     proptest!(generated(96), |((images, clusters, width, restarts, rounds) in sizes, seed: u64)| {
         let features = Draw::new(seed).normal(images.max(clusters), width, 1.0);
         for geometry in [KMeans::Euclidean, KMeans::Spherical] {

@@ -105,6 +105,107 @@ fn a_run_killed_at_any_moment_resumes_to_the_same_bits() {
     );
 }
 
+/// Statistics that are measured before and after the loop belong to the run like everything else.
+#[test]
+fn measured_statistics_survive_a_kill_and_change_the_result() {
+    let place = workplace();
+    let measuring = |out| {
+        let mut arguments = adaptation(out);
+        arguments.extend(["--set", "start-norm=target", "--set", "end-norm=target"]);
+        arguments
+    };
+    run_in(place.path(), &adaptation("plain"));
+    let began = std::time::Instant::now();
+    run_in(place.path(), &measuring("whole"));
+    let whole = began.elapsed();
+    let mut kills = 0;
+    for share in [0.3, 0.6, 0.9] {
+        let mut arguments = measuring("killed");
+        arguments.push("--resume");
+        let mut child = start(place.path(), &arguments);
+        std::thread::sleep(whole.mul_f64(share));
+        if child.try_wait().unwrap().is_some() {
+            break;
+        }
+        signal(&child, "-KILL");
+        let _ = child.wait();
+        kills += 1;
+    }
+    assert!(kills > 0, "the run was never caught alive");
+    let mut arguments = measuring("killed");
+    arguments.push("--resume");
+    run_in(place.path(), &arguments);
+    same(&place.path().join("whole"), &place.path().join("killed"));
+    let model = |run: &str| fs::read(place.path().join(run).join("model.safetensors")).unwrap();
+    assert!(model("plain") != model("whole"), "the choice does nothing");
+}
+
+/// Do no harm: a model that is adapted to the place it comes from knows its classes as before.
+#[test]
+fn a_model_adapted_to_its_own_place_stays_as_good() {
+    let place = workplace();
+    let correct = |csv: &str| {
+        let mut lines = csv.lines();
+        assert!(lines.next().unwrap().starts_with("path,label,"));
+        let right = lines.filter(|line| {
+            let (path, rest) = line.split_once(',').unwrap();
+            let class = path.split('/').rev().nth(1).unwrap();
+            rest.split(',').next().unwrap() == class
+        });
+        right.count()
+    };
+    let train = [
+        "train",
+        "source",
+        "--out",
+        "good.safetensors",
+        "--backbone",
+        "small",
+        "--size",
+        "16",
+        "--epochs",
+        "12",
+        "--batch",
+        "16",
+        "--set",
+        "bottleneck=16",
+        "--set",
+        "patience=12",
+        "--learning-rate",
+        "0.05",
+    ];
+    run_in(place.path(), &train);
+    let adapt = |private: &str, out: &str| {
+        let arguments = [
+            "adapt",
+            "source",
+            "--model",
+            "good.safetensors",
+            "--out",
+            out,
+            "--epochs",
+            "6",
+            "--batch",
+            "16",
+            "--private",
+            private,
+        ];
+        run_in(place.path(), &arguments);
+        correct(&fs::read_to_string(place.path().join(out).join("predictions.csv")).unwrap())
+    };
+    let before = run_in(
+        place.path(),
+        &["predict", "source", "--model", "good.safetensors"],
+    );
+    let before = correct(&String::from_utf8(before.stdout).unwrap());
+    assert!(before >= 68, "only {before} of 72 images are known at home");
+    let after = adapt("0", "closed");
+    assert!(
+        after + 2 >= before,
+        "{before} images of 72 before, {after} after"
+    );
+}
+
 #[test]
 fn an_interrupt_leaves_a_checkpoint_and_says_how_to_go_on() {
     let place = workplace();

@@ -13,7 +13,9 @@ use crate::config::{AdaptConfig, Search, TeacherNorm, Trained};
 use crate::error::{Error, Result};
 use crate::events::Step;
 use crate::geometry::normalise_rows;
-use crate::losses::{contrastive, diversity, negative_learning, total};
+use crate::losses::{
+    Complementary, contrastive, diversity, negative_learning, negative_learning_of_all, total,
+};
 use crate::memory::{Bank, History, Queue, draw_negatives, negatives};
 use crate::network::{Network, Parameters, Part, Pass};
 use crate::optimiser::{Rates, Sgd};
@@ -186,13 +188,17 @@ pub fn step(
     let key = normalise_rows(key);
 
     // The three losses. (Eqs. 8, 9 and 10)
-    let complementary =
-        complementary_labels(&labels, classes, &mut setting.draws("complementary", at));
-    let classification = negative_learning(
-        logits.clone(),
-        setting.indices(&complementary),
-        selected.clone().autodiff(),
-    );
+    let chosen = selected.clone().autodiff();
+    let classification = match config.complementary {
+        Complementary::One => {
+            let mut draws = setting.draws("complementary", at);
+            let others = complementary_labels(&labels, classes, &mut draws);
+            negative_learning(logits.clone(), setting.indices(&others), chosen)
+        }
+        Complementary::All => {
+            negative_learning_of_all(logits.clone(), setting.indices(&labels), chosen)
+        }
+    };
     let mask = negatives(
         state.history.rows(&images, device),
         state.history.rows(&state.queue.images, device),

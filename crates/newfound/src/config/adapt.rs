@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Configuration;
 use super::layers::{Check, table};
 use crate::clustering::{KMeans, Matching, SharedPrototypes};
-use crate::losses::Contrast;
+use crate::losses::{Complementary, Contrast};
 use crate::uncertainty::{Combination, WeightFunction};
 
 /// All choices of `newfound adapt`. PAPER.md says for each what the paper has, and why ours may differ.
@@ -54,6 +54,8 @@ pub struct AdaptConfig {
     pub separation_weight: WeightFunction,
     /// ⊕.
     pub selection: Combination,
+    /// Which complementary labels the classification loss uses.
+    pub complementary: Complementary,
     /// The contrastive loss.
     pub contrast: Contrast,
     /// τ of the contrastive loss.
@@ -72,6 +74,8 @@ pub struct AdaptConfig {
     pub ema: Ema,
     /// Batch-norm of the momentum model.
     pub teacher_norm: TeacherNorm,
+    /// Batch-norm of the adapted model.
+    pub end_norm: EndNorm,
     /// Largest share of unreadable images that is still accepted, in percent.
     pub max_bad: f64,
 }
@@ -150,6 +154,17 @@ pub enum StartNorm {
     Target,
 }
 
+/// Batch normalisation of the adapted model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndNorm {
+    /// The running statistics as training leaves them: those of strong views.
+    Running,
+    /// Statistics measured anew on the target's test views, in the parts that were trained: predictions are made for
+    /// such views.
+    Target,
+}
+
 /// m of the momentum model.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -208,6 +223,7 @@ impl Default for AdaptConfig {
             consensus_weight: WeightFunction::Exponential,
             separation_weight: WeightFunction::Linear,
             selection: Combination::And,
+            complementary: Complementary::All,
             contrast: Contrast::Combined,
             temperature: 0.07,
             queue: 16384,
@@ -217,6 +233,7 @@ impl Default for AdaptConfig {
             gamma_diversity: 1.0,
             ema: Ema::AUTO,
             teacher_norm: TeacherNorm::Train,
+            end_norm: EndNorm::Running,
             max_bad: 1.0,
         }
     }
@@ -232,7 +249,9 @@ impl Configuration for AdaptConfig {
                 ("matching", "greedy".into()),
                 ("shared-prototypes", "source".into()),
                 ("search", "online".into()),
+                ("complementary", "one".into()),
                 ("contrast", "literal".into()),
+                ("end-norm", "running".into()),
                 ("gamma-classification", 1.0.into()),
                 ("gamma-contrastive", 1.0.into()),
                 ("gamma-diversity", 1.0.into()),

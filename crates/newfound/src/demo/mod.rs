@@ -1,9 +1,13 @@
-//! The built-in image set of `newfound demo`: ten kinds of things in two places.
+//! The built-in image set of `newfound demo`: ten kinds of things in two places, and a hundred that do not exist.
 //!
 //! Nothing is downloaded: every image is drawn. An object is a stack of vector shapes with proportions
 //! that vary within its class (`objects`); it is posed, lit and photographed in one of two places
 //! (`scene`). The source domain is a studio and has the six [`KNOWN`] classes. The target domain is a
 //! dim, cluttered workshop and has all ten, the four [`PRIVATE`] ones included.
+//!
+//! A user's classifier has almost always grown out of a network that had seen many other things (ImageNet), and the
+//! method lives on that: a network that was only ever taught to tell six classes apart keeps nothing about a seventh.
+//! The `invented` things take that place. They are pictures from the studio, of none of the ten classes.
 //!
 //! **Only the shape tells the class.** Pose, paint, backdrop, clutter, light and lens are drawn from the
 //! same distributions for every class, known or private, so there is no shortcut to learn.
@@ -14,6 +18,7 @@ mod outline;
 mod palette;
 mod parts;
 mod objects;
+mod invented;
 mod pose;
 mod canvas;
 mod backdrop;
@@ -21,7 +26,11 @@ mod camera;
 mod scene;
 
 pub use objects::Class;
-pub use scene::{Domain, render};
+pub use scene::Domain;
+
+use invented::Recipe;
+use parts::Part;
+use scene::render;
 
 use crate::random::Stream;
 use image::codecs::png::PngEncoder;
@@ -39,6 +48,12 @@ pub const SOURCE_PER_CLASS: usize = 150;
 
 /// Images of each class in the target domain.
 pub const TARGET_PER_CLASS: usize = 50;
+
+/// Kinds of invented things that the network sees first.
+pub const GENERAL_KINDS: usize = 100;
+
+/// Images of each of them.
+pub const GENERAL_PER_KIND: usize = 24;
 
 /// The names of the classes that both domains have.
 pub const KNOWN: [&str; 6] = {
@@ -66,58 +81,99 @@ pub enum Error {
 /// Where [`write()`] has put the images.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folders {
+    /// Invented things, one folder per kind: what the network is trained on before the source domain.
+    pub general: PathBuf,
     /// The source domain: one folder per known class.
     pub source: PathBuf,
     /// The target domain: one folder per class.
     pub target: PathBuf,
 }
 
-/// Writes the whole set: `DIR/source/CLASS/0001.png` … and `DIR/target/CLASS/0001.png` …
+/// Writes the whole set: `DIR/general/kind-001/0001.png` …, `DIR/source/CLASS/0001.png` … and `DIR/target/CLASS/0001.png` …
 ///
 /// A file appears whole or not at all. Files that are there already are replaced.
 pub fn write(dir: &Path, seed: u64) -> Result<Folders, Error> {
-    write_some(dir, seed, SOURCE_PER_CLASS, TARGET_PER_CLASS)
+    write_some(
+        dir,
+        seed,
+        [GENERAL_PER_KIND, SOURCE_PER_CLASS, TARGET_PER_CLASS],
+    )
 }
 
-/// Writes the first images of each class.
+/// One folder of pictures of one kind of thing.
+struct Series {
+    thing: Thing,
+    domain: Domain,
+    /// The name of its random stream, and the number of its kind.
+    stream: (&'static str, u64),
+    folder: PathBuf,
+    count: usize,
+}
+
+/// What is in a picture.
+enum Thing {
+    Real(Class),
+    Invented(Recipe),
+}
+
+impl Thing {
+    fn draw(&self, stream: &mut Stream) -> Vec<Part> {
+        match self {
+            Self::Real(class) => class.draw(stream),
+            Self::Invented(recipe) => recipe.draw(stream),
+        }
+    }
+}
+
+impl Series {
+    fn write(&self, seed: u64, index: usize) -> Result<(), Error> {
+        let (name, kind) = self.stream;
+        let mut stream = Stream::new(seed, name, &[kind, index as u64]);
+        let image = render(|stream| self.thing.draw(stream), self.domain, &mut stream);
+        write_png(&image, &self.folder.join(format!("{index:04}.png")))
+    }
+}
+
+/// Writes the first images of each kind.
 fn write_some(
     dir: &Path,
     seed: u64,
-    source_per_class: usize,
-    target_per_class: usize,
+    [general_per_kind, source_per_class, target_per_class]: [usize; 3],
 ) -> Result<Folders, Error> {
     let folders = Folders {
+        general: dir.join("general"),
         source: dir.join("source"),
         target: dir.join("target"),
     };
-    let source = Class::KNOWN.map(|class| (Domain::Source, class));
-    let target = Class::KNOWN
-        .into_iter()
-        .chain(Class::PRIVATE)
-        .map(|class| (Domain::Target, class));
-    let mut images = Vec::new();
-    for (domain, class) in source.into_iter().chain(target) {
-        let (root, count) = match domain {
-            Domain::Source => (&folders.source, source_per_class),
-            Domain::Target => (&folders.target, target_per_class),
-        };
-        let folder = root.join(class.name());
-        fs::create_dir_all(&folder).map_err(|error| Error::Write(error, folder.clone()))?;
-        images.extend((1..=count).map(|index| {
-            let path = folder.join(format!("{index:04}.png"));
-            (domain, class, index as u64, path)
-        }));
+    let invented = (1..=GENERAL_KINDS as u64).map(|kind| Series {
+        thing: Thing::Invented(Recipe::new(seed, kind)),
+        domain: Domain::Source,
+        stream: ("demo general", kind),
+        folder: folders.general.join(format!("kind-{kind:03}")),
+        count: general_per_kind,
+    });
+    let source = Class::KNOWN.into_iter().map(|class| Series {
+        thing: Thing::Real(class),
+        domain: Domain::Source,
+        stream: ("demo source", class as u64),
+        folder: folders.source.join(class.name()),
+        count: source_per_class,
+    });
+    let everything = Class::KNOWN.into_iter().chain(Class::PRIVATE);
+    let target = everything.map(|class| Series {
+        thing: Thing::Real(class),
+        domain: Domain::Target,
+        stream: ("demo target", class as u64),
+        folder: folders.target.join(class.name()),
+        count: target_per_class,
+    });
+    let all: Vec<Series> = invented.chain(source).chain(target).collect();
+    for Series { folder, .. } in &all {
+        fs::create_dir_all(folder).map_err(|error| Error::Write(error, folder.clone()))?;
     }
-    images
-        .into_par_iter()
-        .try_for_each(|(domain, class, index, path)| {
-            let name = match domain {
-                Domain::Source => "demo source",
-                Domain::Target => "demo target",
-            };
-            let mut stream = Stream::new(seed, name, &[class as u64, index]);
-            write_png(&render(class, domain, &mut stream), &path)
-        })?;
+    all.par_iter()
+        .flat_map(|series| (1..=series.count).into_par_iter().map(move |i| (series, i)))
+        .try_for_each(|(series, index)| series.write(seed, index))?;
     Ok(folders)
 }
 
@@ -167,13 +223,16 @@ mod tests {
             .num_threads(threads)
             .build()
             .unwrap();
-        pool.install(|| write_some(dir.path(), seed, 3, 2)).unwrap();
+        pool.install(|| write_some(dir.path(), seed, [1, 3, 2]))
+            .unwrap();
         files(dir.path())
     }
 
     #[test]
     fn the_set_has_the_known_classes_twice_and_the_private_ones_once() {
-        let mut expected = Vec::new();
+        let mut expected: Vec<PathBuf> = (1..=GENERAL_KINDS)
+            .map(|kind| PathBuf::from(format!("general/kind-{kind:03}/0001.png")))
+            .collect();
         for class in KNOWN {
             expected.extend((1..=3).map(|i| PathBuf::from(format!("source/{class}/{i:04}.png"))));
         }
@@ -224,7 +283,7 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("0001.png"), "old").unwrap();
         fs::write(folder.join("0001.partial"), "half").unwrap();
-        write_some(dir.path(), 3, 3, 2).unwrap();
+        write_some(dir.path(), 3, [1, 3, 2]).unwrap();
         assert_eq!(files(dir.path()), written(3, 2));
     }
 
@@ -232,7 +291,7 @@ mod tests {
     fn a_folder_that_cannot_be_made_is_named() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("source"), "not a folder").unwrap();
-        let error = write_some(dir.path(), 0, 1, 1).unwrap_err();
+        let error = write_some(dir.path(), 0, [1, 1, 1]).unwrap_err();
         let path = dir.path().join("source").join("anchor");
         assert_eq!(
             error.to_string(),

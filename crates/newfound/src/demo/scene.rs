@@ -9,7 +9,6 @@ use super::SIZE;
 use super::backdrop::Backdrop;
 use super::camera::Camera;
 use super::canvas::Canvas;
-use super::objects::Class;
 use super::outline::{Outline, Point};
 use super::palette::{Palette, paint};
 use super::parts::{Light, Part};
@@ -158,11 +157,15 @@ impl Place {
     }
 }
 
-/// One photograph of one thing of this class.
+/// One photograph of one thing, which `draw` makes.
 ///
-/// The proportions of the thing come from a stream of their own. What the class draws can then not disturb
-/// anything else: with the same `stream`, two classes differ in the object and its shadow alone.
-pub fn render(class: Class, domain: Domain, stream: &mut Stream) -> RgbImage {
+/// The proportions of the thing come from a stream of their own. What it draws can then not disturb
+/// anything else: with the same `stream`, two things differ in the object and its shadow alone.
+pub fn render(
+    draw: impl Fn(&mut Stream) -> Vec<Part>,
+    domain: Domain,
+    stream: &mut Stream,
+) -> RgbImage {
     let place = Place::of(domain);
     let backdrop = Backdrop::draw(&place, stream);
     let mut canvas = Canvas::new(SIZE as usize, |point| backdrop.at(point));
@@ -173,7 +176,7 @@ pub fn render(class: Class, domain: Domain, stream: &mut Stream) -> RgbImage {
     let pose = Pose::draw(stream);
     let light = lamp(&place, stream);
     let shadow = place.shadow.draw(stream);
-    let parts = class.draw(&mut Stream::new(stream.bits(), "object", &[]));
+    let parts = draw(&mut Stream::new(stream.bits(), "object", &[]));
     cast_shadow(&mut canvas, &parts, &pose, &light, shadow);
     for part in &parts {
         paint_part(&mut canvas, part, &palette, &pose, &light);
@@ -256,10 +259,15 @@ fn paint_part(canvas: &mut Canvas, part: &Part, palette: &Palette, pose: &Pose, 
 
 #[cfg(test)]
 mod tests {
+    use super::super::objects::Class;
     use super::*;
 
     fn image(class: Class, domain: Domain, index: u64) -> RgbImage {
-        render(class, domain, &mut Stream::new(0, "test", &[index]))
+        render(
+            |stream| class.draw(stream),
+            domain,
+            &mut Stream::new(0, "test", &[index]),
+        )
     }
 
     /// Mean brightness and mean difference of the largest and the smallest channel.

@@ -17,7 +17,7 @@ pub use contrastive::{Contrast, contrastive};
 pub use cross_entropy::cross_entropy;
 pub use diversity::diversity;
 pub use info_nce::info_nce;
-pub use negative_learning::negative_learning;
+pub use negative_learning::{Complementary, negative_learning, negative_learning_of_all};
 pub use nl_info_nce::{Denominator, nl_info_nce};
 pub use total::total;
 
@@ -34,7 +34,7 @@ const FLOOR: f64 = 1e-5;
 ///
 /// # Shapes
 ///
-/// `part`, `rest`, `whole` [B, 1] logarithms → [B, 1]
+/// `part`, `rest`, `whole` [B, N] logarithms → [B, N]
 fn negative_log_complement(part: Tensor<2>, rest: Tensor<2>, whole: Tensor<2>) -> Tensor<2> {
     // A part is at most the whole; without the clamp a row that has neither would overflow.
     let share = (part - whole.clone()).clamp_max(0.0).exp();

@@ -1,6 +1,6 @@
-//! L_cls, Eq. (8).
+//! L_cls, Eq. (8), on one complementary label and on all of them.
 
-use newfound::losses::negative_learning;
+use newfound::losses::{negative_learning, negative_learning_of_all};
 use newfound::network::download;
 use proptest::prelude::*;
 
@@ -160,6 +160,96 @@ fn golden() {
         let complementary = index_tensor(&case.indices("complementary"));
         let selected = case.tensor::<1>("selected").autodiff();
         let loss = negative_learning(logits.clone(), complementary, selected);
+        case.check("loss", &loss);
+        assert!(case.has_gradients(&["logits"]), "{}", case.name);
+        case.check_gradient("logits", &logits, &loss.backward());
+    }
+}
+
+fn loss_of_all(logits: &Matrix, labels: &[usize], selected: &[bool]) -> f64 {
+    scalar(&negative_learning_of_all(
+        logits.tensor(),
+        index_tensor(labels),
+        weights(selected),
+    ))
+}
+
+fn gradient_of_all(logits: &Matrix, labels: &[usize], selected: &[bool]) -> Vec<f32> {
+    let leaf = logits.leaf();
+    let selected = weights(selected).autodiff();
+    let loss = negative_learning_of_all(leaf.clone(), index_tensor(labels), selected);
+    download(leaf.grad(&loss.backward()).unwrap())
+}
+
+/// K − 1 times the mean of Eq. (8) over all draws of the complementary labels.
+fn plain_of_all(logits: &Matrix, labels: &[usize], selected: &[bool]) -> f64 {
+    let classes = logits.cols;
+    (1..classes)
+        .map(|k| {
+            let others: Vec<usize> = labels.iter().map(|label| (label + k) % classes).collect();
+            plain(logits, &others, selected)
+        })
+        .sum()
+}
+
+#[test]
+fn of_all_by_hand() {
+    // The softmax of (log 1, log 1, log 2) is (1/4, 1/4, 1/2).
+    let logits = Matrix::of([[0.0, 0.0, 2f64.ln()]]);
+    let found = [
+        loss_of_all(&logits, &[2], &[true]),
+        loss_of_all(&logits, &[0], &[true]),
+    ];
+    let (half, quarter) = (2f64.ln(), (4f64 / 3.0).ln());
+    let expected = [2.0 * quarter, half + quarter];
+    assert_close("loss", &found.map(|loss| loss as f32), &expected, FORWARD);
+    // Σ_{c ≠ ȳ} p_c / (1 − p_c) · (one-hot_c − softmax), here with ȳ = 2: 1/3 · (e₀ + e₁ − 2 softmax).
+    let found = gradient_of_all(&logits, &[2], &[true]);
+    let sixth = 1.0 / 6.0;
+    assert_close("gradient", &found, &[sixth, sixth, -2.0 * sixth], GRADIENT);
+}
+
+#[test]
+fn of_all_limits() {
+    let huge = Matrix::of([[80.0, -80.0, -80.0], [-1e4, 1e4, 0.0]]);
+    for labels in [[0, 1], [1, 0]] {
+        assert_eq!(loss_of_all(&huge, &labels, &[false, false]), 0.0);
+        assert_eq!(gradient_of_all(&huge, &labels, &[false, false]), [0.0; 6]);
+        assert_eq!(gradient_of_all(&huge, &labels, &[true, true]), [0.0; 6]);
+    }
+    assert_eq!(loss_of_all(&huge, &[0, 1], &[true, true]), 0.0, "certain");
+    let clamped = loss_of_all(&huge, &[1, 0], &[true, true]) as f32;
+    assert_close("at the clamp", &[clamped], &[-(1e-5f64.ln())], FORWARD);
+    // Two classes leave one complementary label: both losses are one.
+    let two = Matrix::of([[0.3, -1.2], [4.0, 9.0]]);
+    let one = loss(&two, &[1, 0], &[true, true]) as f32;
+    let all = loss_of_all(&two, &[0, 1], &[true, true]);
+    assert_close("two classes", &[one], &[all], FORWARD);
+}
+
+#[test]
+fn of_all_twin() {
+    proptest!(generated(128), |(batch in 1..9usize, classes in 2..12usize, seed: u64)| {
+        let mut draw = Draw::new(seed);
+        let logits = draw.normal(batch, classes, 2.0);
+        let labels = draw.below(classes, batch);
+        let selected = draw.mask(batch, 0.6);
+        let found = loss_of_all(&logits, &labels, &selected) as f32;
+        let expected = plain_of_all(&logits, &labels, &selected);
+        assert_close("loss", &[found + 1.0], &[expected + 1.0], FORWARD);
+        let expected = slope(&logits, |logits| plain_of_all(logits, &labels, &selected));
+        let found = gradient_of_all(&logits, &labels, &selected);
+        assert_close("gradient", &found, &expected, GRADIENT);
+    });
+}
+
+#[test]
+fn of_all_golden() {
+    for case in cases("equations/negative_learning_of_all") {
+        let logits = case.leaf("logits");
+        let labels = index_tensor(&case.indices("labels"));
+        let selected = case.tensor::<1>("selected").autodiff();
+        let loss = negative_learning_of_all(logits.clone(), labels, selected);
         case.check("loss", &loss);
         assert!(case.has_gradients(&["logits"]), "{}", case.name);
         case.check_gradient("logits", &logits, &loss.backward());

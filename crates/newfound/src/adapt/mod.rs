@@ -1,18 +1,20 @@
 //! The whole job of `newfound adapt`: features, clustering, the loop, predictions, and a folder that is whole at every
 //! moment.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use burn::tensor::{Device, Tensor};
-use serde::{Deserialize, Serialize};
+
+mod snapshot;
+
+use snapshot::{Progress, Sums, pack, unpack};
 
 use crate::algorithm::{self, Position, Setting, State, steps_per_epoch};
 use crate::atomic;
-use crate::config::AdaptConfig;
+use crate::config::{AdaptConfig, EndNorm};
 use crate::error::{Error, ErrorKind, Result};
-use crate::events::{Epoch, Event, Observer, Stage, Step};
+use crate::events::{Epoch, Event, Observer, Stage};
 use crate::images::ImageList;
 use crate::initialise::{Start, initialise};
 use crate::memory::{Bank, History, Queue};
@@ -21,7 +23,7 @@ use crate::network::{Engine, Network, Parameters, download, upload};
 use crate::optimiser::at_rest;
 use crate::outcome::{conclude, warn_about_collapse};
 use crate::run::{Checkpoint, EventLog, Manifest, RunFolder};
-use crate::supply::TargetViews;
+use crate::supply::{TargetViews, measure_statistics};
 use crate::weights::Array;
 
 /// A checkpoint is written at the end of every epoch, and within a longer one after this time.
@@ -47,44 +49,6 @@ pub struct Adaptation<'a> {
     pub engine: Engine,
     /// Who listens.
     pub observer: &'a dyn Observer,
-}
-
-/// Everything of a state that is not a tensor.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Progress {
-    epoch: usize,
-    step: usize,
-    bank_images: Vec<usize>,
-    queue_images: Vec<usize>,
-    queue_next: usize,
-    history_labels: Vec<u32>,
-    history_pending: Vec<u32>,
-    history_slot: usize,
-    sums: Sums,
-    event_bytes: u64,
-}
-
-/// Running sums of an epoch's figures.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-struct Sums {
-    loss: f64,
-    classification: f64,
-    contrastive: f64,
-    diversity: f64,
-    selected: f64,
-    images: usize,
-}
-
-impl Sums {
-    fn add(&mut self, step: &Step) {
-        let images = step.images as f64;
-        self.loss += step.loss * images;
-        self.classification += step.classification * images;
-        self.contrastive += step.contrastive * images;
-        self.diversity += step.diversity * images;
-        self.selected += step.selected * images;
-        self.images += step.images;
-    }
 }
 
 /// Whether there are enough images and classes for a request to make sense.
@@ -138,6 +102,20 @@ pub fn adapt(job: &Adaptation) -> Result<()> {
         identity,
     };
     loop_.run()?;
+    if job.config.end_norm == EndNorm::Target {
+        let from = algorithm::first_trained(&network, job.config.train);
+        let (description, seed) = (&job.model.description, job.config.seed);
+        let online = &mut loop_.state.online;
+        measure_statistics(
+            &network,
+            online,
+            job.images,
+            description,
+            job.device,
+            from,
+            seed,
+        )?;
+    }
     let history = &loop_.state.history;
     warn_about_collapse(&history.pending, start.known, job.observer);
     conclude(job, &network, &start, &loop_.state.online)?;
@@ -233,21 +211,7 @@ fn begin(job: &Adaptation, network: &Network, start: &Start) -> (State, Progress
         queue: Queue::new(queue_images, queued),
         history: History::new(&start.labels(), config.history),
     };
-    (
-        state,
-        Progress {
-            epoch: 0,
-            step: 0,
-            bank_images: Vec::new(),
-            queue_images: Vec::new(),
-            queue_next: 0,
-            history_labels: Vec::new(),
-            history_pending: Vec::new(),
-            history_slot: 0,
-            sums: Sums::default(),
-            event_bytes: 0,
-        },
-    )
+    (state, Progress::default())
 }
 
 /// An array of rank 2 on a device.
@@ -277,57 +241,7 @@ fn resumed(
             "give what the run was started with, or another folder with --out",
         ));
     }
-    let Checkpoint {
-        mut tensors,
-        state: progress,
-        ..
-    } = checkpoint;
-    let device = job.device;
-    let mut group = |prefix: &str| -> BTreeMap<String, Array> {
-        let names: Vec<String> = tensors
-            .keys()
-            .filter(|name| name.starts_with(prefix))
-            .cloned()
-            .collect();
-        let take = |name: String| {
-            (
-                name[prefix.len()..].to_string(),
-                tensors.remove(&name).expect("listed"),
-            )
-        };
-        names.into_iter().map(take).collect()
-    };
-    let parameters = |arrays| Parameters::from_arrays(network.specs().clone(), arrays, device);
-    let (online, momentum) = (parameters(group("online/")), parameters(group("momentum/")));
-    let velocity = parameters(group("velocity/")).values;
-    let mut memory = group("memory/");
-    let mut take = |name: &str| {
-        matrix(
-            &memory.remove(name).expect("written with every checkpoint"),
-            device,
-        )
-    };
-    let state = State {
-        online,
-        momentum,
-        velocity,
-        bank: Bank {
-            images: progress.bank_images.clone(),
-            features: take("bank-features"),
-            probabilities: take("bank-probabilities"),
-        },
-        queue: Queue {
-            images: progress.queue_images.clone(),
-            keys: take("queue-keys"),
-            next: progress.queue_next,
-        },
-        history: History {
-            labels: progress.history_labels.clone(),
-            pending: progress.history_pending.clone(),
-            epochs: job.config.history,
-            slot: progress.history_slot,
-        },
-    };
+    let (state, progress) = unpack(checkpoint, network, job.config.history, job.device);
     job.observer.on(&Event::Resumed {
         epoch: progress.epoch + 1,
         step: progress.step,
@@ -469,48 +383,7 @@ impl Loop<'_> {
     /// Writes a checkpoint of this moment.
     fn save(&mut self) -> Result<()> {
         self.progress.event_bytes = self.log.sync()?;
-        let State {
-            online,
-            momentum,
-            velocity,
-            bank,
-            queue,
-            history,
-        } = &self.state;
-        let progress = Progress {
-            bank_images: bank.images.clone(),
-            queue_images: queue.images.clone(),
-            queue_next: queue.next,
-            history_labels: history.labels.clone(),
-            history_pending: history.pending.clone(),
-            history_slot: history.slot,
-            ..self.progress.clone()
-        };
-        let velocity = Parameters {
-            specs: online.specs.clone(),
-            values: velocity.clone(),
-        };
-        let mut tensors = BTreeMap::new();
-        for (prefix, parameters) in [
-            ("online/", online),
-            ("momentum/", momentum),
-            ("velocity/", &velocity),
-        ] {
-            let named = parameters.to_arrays().into_iter();
-            tensors.extend(named.map(|(name, array)| (format!("{prefix}{name}"), array)));
-        }
-        let memory = [
-            ("bank-features", &bank.features),
-            ("bank-probabilities", &bank.probabilities),
-            ("queue-keys", &queue.keys),
-        ];
-        let named = |(name, tensor): (&str, &Tensor<2>)| (format!("memory/{name}"), array(tensor));
-        tensors.extend(memory.map(named));
-        let checkpoint = Checkpoint {
-            tensors,
-            state: progress,
-            identity: self.identity.clone(),
-        };
+        let checkpoint = pack(&self.state, &self.progress, &self.identity);
         let path: PathBuf = checkpoint.write(&self.job.folder.checkpoint())?;
         self.job.observer.on(&Event::Checkpoint { path });
         Ok(())

@@ -129,24 +129,82 @@ fn files_of_weights_that_lie_are_refused() {
     );
 }
 
+/// A ResNet-18 with one `fc`, by torchvision's names, in half precision, all zero.
+fn torchvision_resnet18(outputs: usize) -> Vec<u8> {
+    let mut tensors: Vec<(String, Vec<usize>)> = Vec::new();
+    let mut unit = |conv: &str, norm: &str, shape: [usize; 4]| {
+        tensors.push((format!("{conv}.weight"), shape.to_vec()));
+        for name in ["weight", "bias", "running_mean", "running_var"] {
+            tensors.push((format!("{norm}.{name}"), vec![shape[0]]));
+        }
+    };
+    unit("conv1", "bn1", [64, 3, 7, 7]);
+    let mut width = 64;
+    for (layer, out) in [(1, 64), (2, 128), (3, 256), (4, 512)] {
+        for block in 0..2 {
+            let at = format!("layer{layer}.{block}");
+            let (conv, norm) = (format!("{at}.conv"), format!("{at}.bn"));
+            unit(&format!("{conv}1"), &format!("{norm}1"), [out, width, 3, 3]);
+            unit(&format!("{conv}2"), &format!("{norm}2"), [out, out, 3, 3]);
+            if width != out {
+                let shortcut = format!("{at}.downsample");
+                unit(
+                    &format!("{shortcut}.0"),
+                    &format!("{shortcut}.1"),
+                    [out, width, 1, 1],
+                );
+            }
+            width = out;
+        }
+    }
+    tensors.push(("fc.weight".into(), vec![outputs, 512]));
+    tensors.push(("fc.bias".into(), vec![outputs]));
+    let mut end = 0;
+    let mut header = serde_json::Map::new();
+    for (name, shape) in tensors {
+        let start = end;
+        end += 2 * shape.iter().product::<usize>();
+        let entry =
+            serde_json::json!({"dtype": "F16", "shape": shape, "data_offsets": [start, end]});
+        header.insert(name, entry);
+    }
+    let header = serde_json::to_vec(&header).unwrap();
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(header);
+    bytes.resize(bytes.len() + end, 0);
+    bytes
+}
+
 #[test]
 fn a_class_list_of_the_wrong_length_is_refused() {
     let place = workplace();
     let here = place.path();
-    // A model made elsewhere: a body and one fc with 3 outputs, as a PyTorch user would export it.
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../newfound/tests/fixtures/weights");
-    assert!(fixture.is_dir());
-    let (code, text) = outcome(
-        here,
-        &[
-            "predict",
-            "target",
-            "--model",
-            "source.safetensors",
-            "--classes",
-            "a",
-        ],
-    );
+    fs::write(here.join("elsewhere.safetensors"), torchvision_resnet18(5)).unwrap();
+    fs::write(here.join("two.txt"), "this\nthat\n").unwrap();
+    fs::write(here.join("five.txt"), "a\nb\nc\nd\ne\n").unwrap();
+    let with = |classes| {
+        let image = "target/class-0/000.bmp";
+        let model = ["--model", "elsewhere.safetensors", "--classes", classes];
+        outcome(here, &[&["predict", image][..], &model[..]].concat())
+    };
+    let (code, text) = with("two.txt");
+    assert_eq!(code, 2, "{text}");
+    for part in ["5 outputs", "2 names", "elsewhere.safetensors", "hint:"] {
+        assert!(text.contains(part), "{part} is not said: {text}");
+    }
+    // The same file with the right list is a model like any other.
+    let (code, text) = with("five.txt");
+    assert_eq!(code, 0, "{text}");
+    // A model of ours has its names inside.
+    let arguments = [
+        "predict",
+        "target",
+        "--model",
+        "source.safetensors",
+        "--classes",
+        "two.txt",
+    ];
+    let (code, text) = outcome(here, &arguments);
     assert_eq!(code, 2, "{text}");
     assert!(text.contains("--classes"), "{text}");
 }

@@ -51,12 +51,37 @@ pub struct Foreign {
     pub crop: Option<u32>,
 }
 
+impl Description {
+    /// Whether a model that says everything about itself is said to be something else.
+    fn agrees(&self, foreign: &Foreign, path: &Path) -> Result<()> {
+        let stride = self.architecture.stride;
+        let contradiction = if foreign.classes.as_ref().is_some_and(|c| *c != self.classes) {
+            "--classes gives other names than the model has itself".to_string()
+        } else if let Some(asked) = foreign.stride.filter(|&asked| asked != stride) {
+            format!("--stride says {asked}, but the model says {stride}")
+        } else if let Some(asked) = foreign.crop.filter(|&asked| asked != self.geometry.crop) {
+            let crop = self.geometry.crop;
+            format!("--size says {asked}, but the model was made for {crop}")
+        } else {
+            return Ok(());
+        };
+        let message = format!("{contradiction}: {}", path.display());
+        Err(Error::request(
+            message,
+            "leave the flag out: a model made by newfound says this itself",
+        ))
+    }
+}
+
 impl Model {
     /// Reads one of our own models, or a torchvision-style one (a body and one `fc`) as it is.
     pub fn read(path: &Path, foreign: &Foreign) -> Result<Self> {
         let file = weights::read(path)?;
         let model = match file.metadata.get(DESCRIPTION).cloned() {
-            Some(text) => own(&text, file, path),
+            Some(text) => own(&text, file, path).and_then(|model| {
+                model.description.agrees(foreign, path)?;
+                Ok(model)
+            }),
             None => from_elsewhere(file, foreign, path),
         }?;
         let broken = weights::check_finite(&model.arrays);

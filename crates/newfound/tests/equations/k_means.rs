@@ -33,8 +33,10 @@ mod plain {
         pub centroids: Vec<Vec<f64>>,
         pub labels: Vec<usize>,
         pub inertia: f64,
-        /// The least difference between an image's nearest and second nearest centroid in any round: when this is
-        /// tiny, single precision may decide otherwise.
+        /// The least difference that decided anything: between an image's nearest and second nearest centroid, between
+        /// two candidates for a first centroid, between a draw and the edge of what it hit, between two restarts. When
+        /// it is tiny, single precision may decide otherwise. (Two images that are each other's nearest are always
+        /// equally good as the last centroid.)
         pub closest_call: f64,
     }
 
@@ -47,8 +49,12 @@ mod plain {
         let mut closest_call = f64::INFINITY;
         for restart in 0..options.restarts {
             let mut draws = Stream::new(seed, "k-means", &[restart as u64]);
-            let found = lloyd(&rows, starts(&rows, options.clusters, &mut draws), options);
-            closest_call = closest_call.min(found.closest_call);
+            let (centroids, call) = starts(&rows, options.clusters, &mut draws);
+            let found = lloyd(&rows, centroids, options);
+            closest_call = closest_call.min(call).min(found.closest_call);
+            if let Some(best) = &best {
+                closest_call = closest_call.min((found.inertia - best.inertia).abs());
+            }
             if best
                 .as_ref()
                 .is_none_or(|best| found.inertia < best.inertia)
@@ -88,15 +94,17 @@ mod plain {
     }
 
     /// k-means++: of some images drawn by their squared distance, the one that lowers the total most.
-    fn starts(rows: &[Vec<f64>], clusters: usize, draws: &mut Stream) -> Vec<Vec<f64>> {
+    fn starts(rows: &[Vec<f64>], clusters: usize, draws: &mut Stream) -> (Vec<Vec<f64>>, f64) {
+        let mut call = f64::INFINITY;
         let mut centroids = vec![rows[draws.below(rows.len() as u64) as usize].clone()];
         while centroids.len() < clusters {
             let weights: Vec<f64> = rows.iter().map(|row| nearest(row, &centroids).1).collect();
-            let mut best = (f64::INFINITY, 0);
+            let mut totals: Vec<(f64, usize)> = Vec::new();
             for _ in 0..2 + (clusters as f64).ln() as usize {
                 let mut left = draws.unit() * weights.iter().sum::<f64>();
                 let mut candidate = rows.len() - 1;
                 for (i, weight) in weights.iter().enumerate() {
+                    call = call.min((left - weight).abs());
                     if left < *weight {
                         candidate = i;
                         break;
@@ -108,13 +116,19 @@ mod plain {
                     .zip(&weights)
                     .map(|(row, weight)| weight.min(square_distance(row, &rows[candidate])))
                     .sum();
+                totals.push((total, candidate));
+            }
+            let mut best = totals[0];
+            for &(total, candidate) in &totals {
                 if total < best.0 {
                     best = (total, candidate);
                 }
             }
+            let others = totals.iter().filter(|other| other.1 != best.1);
+            call = others.fold(call, |call, other| call.min(other.0 - best.0));
             centroids.push(rows[best.1].clone());
         }
-        centroids
+        (centroids, call)
     }
 
     fn lloyd(rows: &[Vec<f64>], mut centroids: Vec<Vec<f64>>, options: &KMeansOptions) -> Found {
@@ -320,18 +334,22 @@ fn assign_twin() {
 
 #[test]
 fn twin() {
-    // Many images in at least two dimensions: with hardly more images than clusters, or on the line, two choices are
-    // often equally good, and rounding decides between them.
-    let sizes = (20..40usize, 1..6usize, 2..6usize, 1..2usize, 1..12usize);
-    proptest!(generated(96), |((images, clusters, width, restarts, rounds) in sizes, seed: u64)| {
+    let sizes = (1..40usize, 1..9usize, 1..6usize, 1..4usize, 1..12usize);
+    let compared = std::cell::Cell::new(0);
+    proptest!(generated(256), |((images, clusters, width, restarts, rounds) in sizes, seed: u64)| {
         let features = Draw::new(seed).normal(images.max(clusters), width, 1.0);
         for geometry in [KMeans::Euclidean, KMeans::Spherical] {
             let options = KMeansOptions { geometry, clusters, restarts, rounds };
+            // On the line a unit row is +1 or −1, and the mean of both has no direction.
+            if geometry == KMeans::Spherical && width == 1 {
+                continue;
+            }
             let expected = plain::k_means(&features, &options, seed);
-            // On the line every unit row is +1 or −1: ties, which the next test has exactly.
+            // Decided by rounding: the next test has ties exactly.
             if expected.closest_call < 1e-5 {
                 continue;
             }
+            compared.set(compared.get() + 1);
             let found = clustered(&features, &options, seed);
             prop_assert_eq!(&found.labels, &expected.labels, "{:?}", geometry);
             assert_close("centroids", &download(found.centroids), &expected.centroids.concat(), FORWARD);
@@ -340,6 +358,11 @@ fn twin() {
             prop_assert!((found.inertia - expected.inertia).abs() < FORWARD * size);
         }
     });
+    assert!(
+        compared.get() > 200,
+        "only {} of 512 were clear enough",
+        compared.get()
+    );
 }
 
 /// Images on few places, with duplicates, ties and empty clusters. Every number here is a whole one, since 840 is

@@ -65,6 +65,8 @@ pub mod device;
 pub mod request;
 // The built-in two-domain image set.
 pub mod demo;
+// Names someone may have meant.
+mod near;
 // What can go wrong, and what to do.
 pub mod error;
 

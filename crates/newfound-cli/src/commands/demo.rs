@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use newfound::config::{AdaptConfig, EndNorm, StartNorm, TrainConfig};
+use newfound::config::{AdaptConfig, StartNorm, TrainConfig};
 use newfound::evaluate::evaluate;
 use newfound::events::{Event, Observer, Stage};
 use newfound::images::{Side, labelled};
@@ -90,13 +90,11 @@ pub fn run(args: &DemoArgs, terminal: &Terminal) -> Result<()> {
         foreign: Foreign::default(),
         out: &run,
         resume: false,
-        // The defaults but for batch-norm, because strong views of 48 pixels have statistics far from those of the
-        // images themselves, and for the epochs, because of the time. README.md says how they were chosen.
+        // The defaults, but for the statistics at the start and for the epochs. README.md says how they were chosen.
         config: AdaptConfig {
             seed: *seed,
             epochs: 12,
             start_norm: StartNorm::Target,
-            end_norm: EndNorm::Target,
             ..AdaptConfig::default()
         },
     };

@@ -12,7 +12,7 @@ use snapshot::{Progress, Sums, pack, unpack};
 
 use crate::algorithm::{self, Position, Setting, State, steps_per_epoch};
 use crate::atomic;
-use crate::config::{AdaptConfig, EndNorm};
+use crate::config::AdaptConfig;
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::{Epoch, Event, Observer, Stage};
 use crate::images::ImageList;
@@ -23,7 +23,7 @@ use crate::network::{Engine, Network, Parameters, download, upload};
 use crate::optimiser::at_rest;
 use crate::outcome::{conclude, warn_about_collapse};
 use crate::run::{Checkpoint, EventLog, Manifest, RunFolder};
-use crate::supply::{TargetViews, measure_statistics};
+use crate::supply::TargetViews;
 use crate::weights::Array;
 
 /// A checkpoint is written at the end of every epoch, and within a longer one after this time.
@@ -102,20 +102,6 @@ pub fn adapt(job: &Adaptation) -> Result<()> {
         identity,
     };
     loop_.run()?;
-    if job.config.end_norm == EndNorm::Target {
-        let from = algorithm::first_trained(&network, job.config.train);
-        let (description, seed) = (&job.model.description, job.config.seed);
-        let online = &mut loop_.state.online;
-        measure_statistics(
-            &network,
-            online,
-            job.images,
-            description,
-            job.device,
-            from,
-            seed,
-        )?;
-    }
     let history = &loop_.state.history;
     warn_about_collapse(&history.pending, start.known, job.observer);
     conclude(job, &network, &start, &loop_.state.online)?;

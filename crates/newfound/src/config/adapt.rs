@@ -74,8 +74,6 @@ pub struct AdaptConfig {
     pub ema: Ema,
     /// Batch-norm of the momentum model.
     pub teacher_norm: TeacherNorm,
-    /// Batch-norm of the adapted model.
-    pub end_norm: EndNorm,
     /// Largest share of unreadable images that is still accepted, in percent.
     pub max_bad: f64,
 }
@@ -154,17 +152,6 @@ pub enum StartNorm {
     Target,
 }
 
-/// Batch normalisation of the adapted model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum EndNorm {
-    /// The running statistics as training leaves them: those of strong views.
-    Running,
-    /// Statistics measured anew on the target's test views, in the parts that were trained: predictions are made for
-    /// such views.
-    Target,
-}
-
 /// m of the momentum model.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -233,7 +220,6 @@ impl Default for AdaptConfig {
             gamma_diversity: 1.0,
             ema: Ema::AUTO,
             teacher_norm: TeacherNorm::Train,
-            end_norm: EndNorm::Running,
             max_bad: 1.0,
         }
     }
@@ -251,7 +237,6 @@ impl Configuration for AdaptConfig {
                 ("search", "online".into()),
                 ("complementary", "one".into()),
                 ("contrast", "literal".into()),
-                ("end-norm", "running".into()),
                 ("gamma-classification", 1.0.into()),
                 ("gamma-contrastive", 1.0.into()),
                 ("gamma-diversity", 1.0.into()),

@@ -6,6 +6,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
+use crate::near::nearest;
+
 /// A set of named choices with defaults, presets and limits.
 pub trait Configuration: Default + Serialize + DeserializeOwned {
     /// The keys that a preset sets.
@@ -71,7 +73,7 @@ pub fn resolve<C: Configuration>(
     };
     for (key, value) in layers.into_iter().flatten().flatten() {
         if !keys.contains(&key) {
-            let message = match nearest(&key, keys.iter().map(String::as_str)) {
+            let message = match nearest(&key, &keys).first() {
                 Some(near) => format!("no such key; did you mean {near}?"),
                 None => format!("no such key; the keys are {}", keys.join(", ")),
             };
@@ -128,32 +130,6 @@ fn one_of(names: &[&str]) -> String {
         [] => "there are none here".into(),
         names => format!("it is one of {}", names.join(", ")),
     }
-}
-
-/// The known word most like a mistyped one, if any is near enough to be meant.
-pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = word.chars().count().max(3) / 3 + 1;
-    known
-        .map(|candidate| (distance(word, candidate), candidate))
-        .filter(|&(edits, _)| edits <= limit)
-        .min()
-        .map(|(_, candidate)| candidate)
-}
-
-/// Number of single-character edits between two words (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// Collects values that are out of range.

@@ -24,6 +24,7 @@ mod jpeg;
 mod jpeg_frame;
 mod raster;
 mod gif;
+mod tiff;
 
 /// Reads and decodes one file.
 pub fn read(path: &Path) -> Result<RgbImage, Reason> {
@@ -44,6 +45,9 @@ fn decode_by_content(bytes: &[u8]) -> Result<RgbImage, Reason> {
     }
     match looks(bytes) {
         Looks::Like(ImageFormat::Jpeg) => jpeg::decode(bytes),
+        Looks::Like(ImageFormat::Tiff) => {
+            tiff::decode(bytes).unwrap_or_else(|| raster::decode(bytes, ImageFormat::Tiff))
+        }
         Looks::Like(format) => raster::decode(bytes, format),
         Looks::Foreign(name) => Err(Reason::unsupported(format!("{name} images"))),
         Looks::Other(looks_like) => Err(Reason::NotAnImage { looks_like }),

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::nearest::nearest;
 use super::{
     ImageList, ListError, Side, Source, Split, class_folder, folder, folder_of, list_file, slashed,
 };
+use crate::near::nearest;
 
 /// Images, each with a class.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -15,7 +15,6 @@ mod folder;
 mod list_file;
 mod labelled;
 mod split;
-mod nearest;
 
 /// File name endings that are taken for images inside a folder, in any case.
 pub const EXTENSIONS: [&str; 8] = ["jpg", "jpeg", "png", "webp", "bmp", "gif", "tif", "tiff"];

@@ -2,7 +2,7 @@
 
 /// Up to three of `names` that are nearest to `wanted` by edits, best first; none that differ in more than
 /// half of the letters.
-pub(super) fn nearest(wanted: &str, names: &[String]) -> Vec<String> {
+pub fn nearest(wanted: &str, names: &[String]) -> Vec<String> {
     let fold = |name: &str| {
         name.to_lowercase()
             .replace(['-', ' '], "_")

@@ -1,0 +1,223 @@
+//! Units and pools in a graph: their gradients.
+
+use burn::backend::autodiff::checkpoint::base::Checkpointer;
+use burn::backend::autodiff::checkpoint::strategy::CheckpointStrategy;
+use burn::backend::autodiff::grads::Gradients;
+use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
+use burn::backend::tensor::FloatTensor;
+use burn::backend::{Autodiff, Flex};
+use newfound_cpu as kernels;
+
+use super::forward::{Saved, pooled, unit_alone, unit_with_saved};
+use super::{ChannelsLast, Plain, UnitOptions, dims, output_shape, tensor, values};
+
+/// Backward of a unit with four parents (x, weight, gamma, beta) or five (and the shortcut).
+#[derive(Debug)]
+struct UnitBackward;
+
+impl UnitBackward {
+    /// Registers the gradient of every parent that wants one.
+    fn register<const N: usize>(ops: Ops<Saved, N>, gradients: &mut Gradients) {
+        let dy = gradients.consume::<Flex>(&ops.node).to_contiguous();
+        let saved = ops.state;
+        let conv = saved.conv;
+        let (mut dconvolved, mut dgamma, mut dbeta) = (
+            vec![0.0; conv.output_len()],
+            vec![0.0; conv.outputs],
+            vec![0.0; conv.outputs],
+        );
+        let mut dshortcut = (N == 5).then(|| vec![0.0; conv.output_len()]);
+        let gate = match (&saved.y, saved.options.relu) {
+            (Some(y), _) => kernels::Gate::ReluOf(values(y)),
+            (None, true) => kernels::Gate::Relu,
+            (None, false) => kernels::Gate::Open,
+        };
+        let into = kernels::Gradients {
+            dx: &mut dconvolved,
+            dgamma: &mut dgamma,
+            dbeta: &mut dbeta,
+            dresidual: dshortcut.as_deref_mut(),
+        };
+        let convolved = values(&saved.convolved);
+        if saved.options.training {
+            kernels::batch_norm_backward(&saved.norm(), convolved, gate, values(&dy), into);
+        } else {
+            kernels::frozen_batch_norm_backward(&saved.norm(), convolved, gate, values(&dy), into);
+        }
+        let mut parents = ops.parents.into_iter();
+        let mut next = || parents.next().flatten();
+        if let Some(node) = next() {
+            let mut weights = kernels::BackwardWeights::default();
+            weights.pack(&conv, values(&saved.weight));
+            let mut dx = vec![0.0; conv.input_len()];
+            kernels::input_gradient(&conv, &dconvolved, &weights, None, &mut dx);
+            let shape = [conv.batch, conv.height, conv.width, conv.inputs];
+            gradients.register::<Flex>(node.id, tensor(dx, shape));
+        }
+        if let Some(node) = next() {
+            let mut dweight = vec![0.0; conv.weight_len()];
+            kernels::weight_gradient(&conv, values(&saved.x), &dconvolved, &mut dweight);
+            gradients.register::<Flex>(node.id, tensor(dweight, [conv.weight_len()]));
+        }
+        for vector in [dgamma, dbeta] {
+            if let Some(node) = next() {
+                gradients.register::<Flex>(node.id, tensor(vector, [conv.outputs]));
+            }
+        }
+        if let (Some(dshortcut), Some(node)) = (dshortcut, next()) {
+            gradients.register::<Flex>(node.id, tensor(dshortcut, output_shape(&conv)));
+        }
+    }
+}
+
+impl Backward<Flex, 4> for UnitBackward {
+    type State = Saved;
+
+    fn backward(self, ops: Ops<Saved, 4>, gradients: &mut Gradients, _: &mut Checkpointer) {
+        Self::register(ops, gradients);
+    }
+}
+
+impl Backward<Flex, 5> for UnitBackward {
+    type State = Saved;
+
+    fn backward(self, ops: Ops<Saved, 5>, gradients: &mut Gradients, _: &mut Checkpointer) {
+        Self::register(ops, gradients);
+    }
+}
+
+/// Backward of the maximum: each gradient goes to the position that won.
+#[derive(Debug)]
+struct MaxPoolBackward;
+
+impl Backward<Flex, 1> for MaxPoolBackward {
+    type State = (kernels::MaxPool, Vec<u8>);
+
+    fn backward(self, ops: Ops<Self::State, 1>, gradients: &mut Gradients, _: &mut Checkpointer) {
+        let dy = gradients.consume::<Flex>(&ops.node).to_contiguous();
+        let ([parent], (pool, winners)) = (ops.parents, ops.state);
+        if let Some(node) = parent {
+            let mut dx = vec![0.0; pool.input_len()];
+            kernels::max_pool_backward(&pool, &winners, values(&dy), &mut dx);
+            let shape = [pool.batch, pool.height, pool.width, pool.channels];
+            gradients.register::<Flex>(node.id, tensor(dx, shape));
+        }
+    }
+}
+
+/// Backward of the mean: each position gets an equal share.
+#[derive(Debug)]
+struct GlobalAverageBackward;
+
+impl Backward<Flex, 1> for GlobalAverageBackward {
+    type State = [usize; 4];
+
+    fn backward(self, ops: Ops<Self::State, 1>, gradients: &mut Gradients, _: &mut Checkpointer) {
+        let dy = gradients.consume::<Flex>(&ops.node).to_contiguous();
+        let ([parent], shape) = (ops.parents, ops.state);
+        if let Some(node) = parent {
+            let [_, height, width, channels] = shape;
+            let mut dx = vec![0.0; shape.iter().product()];
+            kernels::global_average_backward(height * width, channels, values(&dy), &mut dx);
+            gradients.register::<Flex>(node.id, tensor(dx, shape));
+        }
+    }
+}
+
+impl<C: CheckpointStrategy> ChannelsLast for Autodiff<Flex, C> {
+    fn unit(
+        x: FloatTensor<Self>,
+        weight: FloatTensor<Self>,
+        gamma: FloatTensor<Self>,
+        beta: FloatTensor<Self>,
+        mean: FloatTensor<Self>,
+        variance: FloatTensor<Self>,
+        options: UnitOptions,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
+        let nodes = [x.node(), weight.node(), gamma.node(), beta.node()];
+        let prepared = UnitBackward.prepare::<C>(nodes).compute_bound().stateful();
+        let inputs =
+            [x, weight, gamma, beta, mean, variance].map(FloatTensor::<Self>::into_primitive);
+        finish::<C, 4>(prepared, inputs, None, options)
+    }
+
+    fn unit_with_shortcut(
+        x: FloatTensor<Self>,
+        weight: FloatTensor<Self>,
+        gamma: FloatTensor<Self>,
+        beta: FloatTensor<Self>,
+        mean: FloatTensor<Self>,
+        variance: FloatTensor<Self>,
+        shortcut: FloatTensor<Self>,
+        options: UnitOptions,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
+        let nodes = [
+            x.node(),
+            weight.node(),
+            gamma.node(),
+            beta.node(),
+            shortcut.node(),
+        ];
+        let prepared = UnitBackward.prepare::<C>(nodes).compute_bound().stateful();
+        let inputs =
+            [x, weight, gamma, beta, mean, variance].map(FloatTensor::<Self>::into_primitive);
+        finish::<C, 5>(prepared, inputs, Some(shortcut.into_primitive()), options)
+    }
+
+    fn max_pool(x: FloatTensor<Self>) -> FloatTensor<Self> {
+        let (y, pool, winners) = pooled(x.primitive().clone());
+        match MaxPoolBackward
+            .prepare::<C>([x.node()])
+            .compute_bound()
+            .stateful()
+        {
+            OpsKind::Tracked(prepared) => prepared.finish((pool, winners), y),
+            OpsKind::UnTracked(prepared) => prepared.finish(y),
+        }
+    }
+
+    fn global_average(x: FloatTensor<Self>) -> FloatTensor<Self> {
+        let shape = dims(x.primitive());
+        let y = Flex::global_average(x.primitive().clone());
+        match GlobalAverageBackward
+            .prepare::<C>([x.node()])
+            .compute_bound()
+            .stateful()
+        {
+            OpsKind::Tracked(prepared) => prepared.finish(shape, y),
+            OpsKind::UnTracked(prepared) => prepared.finish(y),
+        }
+    }
+}
+
+/// A unit's result and statistics as autodiff tensors.
+type Tracked<C> = FloatTensor<Autodiff<Flex, C>>;
+
+/// Computes a unit and enters it into the graph; the cheaper form where nothing before it wants a gradient.
+fn finish<C: CheckpointStrategy, const N: usize>(
+    kind: OpsKind<UnitBackward, Flex, Saved, C, N>,
+    [x, weight, gamma, beta, mean, variance]: [Plain; 6],
+    shortcut: Option<Plain>,
+    options: UnitOptions,
+) -> (Tracked<C>, Tracked<C>, Tracked<C>)
+where
+    UnitBackward: Backward<Flex, N, State = Saved>,
+{
+    let constant = |primitive: Plain| Tracked::<C>::new(primitive);
+    match kind {
+        OpsKind::Tracked(prepared) => {
+            let (y, saved) =
+                unit_with_saved(x, weight, gamma, beta, mean, variance, shortcut, options);
+            let (mean, variance) = (
+                constant(saved.mean.clone()),
+                constant(saved.variance.clone()),
+            );
+            (prepared.finish(saved, y), mean, variance)
+        }
+        OpsKind::UnTracked(prepared) => {
+            let (y, mean, variance) =
+                unit_alone(x, weight, gamma, beta, mean, variance, shortcut, options);
+            (prepared.finish(y), constant(mean), constant(variance))
+        }
+    }
+}

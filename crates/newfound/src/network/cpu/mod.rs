@@ -1,0 +1,140 @@
+//! The layers of the body on the CPU: channels-last kernels behind Burn's backend extension.
+//!
+//! An activation is a tensor [B, H, W, C]. A whole unit (convolution, batch-norm, shortcut, ReLU) is one operation with
+//! one hand-written backward, so nothing between them is stored but the convolution's output.
+
+mod backward;
+mod forward;
+
+use burn::backend::tensor::FloatTensor;
+use burn::backend::{Backend, Dispatch, Flex, TensorMetadata, backend_extension};
+use burn::tensor::{Tensor, TensorData};
+use newfound_cpu as kernels;
+
+/// Which statistics a unit normalises with, and what follows.
+#[derive(Debug, Clone, Copy)]
+pub struct UnitOptions {
+    pub(super) kernel: usize,
+    pub(super) stride: usize,
+    pub(super) relu: bool,
+    /// The batch's own statistics, rather than the running ones.
+    pub(super) training: bool,
+}
+
+/// The operations, for tensors on the CPU with and without autodiff.
+#[backend_extension(Flex, Autodiff)]
+pub trait ChannelsLast: Backend {
+    /// relu(norm(conv(x))): gives the result, and the mean and biased variance it was normalised with.
+    fn unit(
+        x: FloatTensor<Self>,
+        weight: FloatTensor<Self>,
+        gamma: FloatTensor<Self>,
+        beta: FloatTensor<Self>,
+        mean: FloatTensor<Self>,
+        variance: FloatTensor<Self>,
+        options: UnitOptions,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>);
+
+    /// relu(norm(conv(x)) + shortcut), with the same statistics.
+    #[allow(clippy::too_many_arguments)]
+    fn unit_with_shortcut(
+        x: FloatTensor<Self>,
+        weight: FloatTensor<Self>,
+        gamma: FloatTensor<Self>,
+        beta: FloatTensor<Self>,
+        mean: FloatTensor<Self>,
+        variance: FloatTensor<Self>,
+        shortcut: FloatTensor<Self>,
+        options: UnitOptions,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>);
+
+    /// 3×3 maximum, stride 2, padding 1.
+    fn max_pool(x: FloatTensor<Self>) -> FloatTensor<Self>;
+
+    /// Mean over all positions: [B, H, W, C] → [B, C].
+    fn global_average(x: FloatTensor<Self>) -> FloatTensor<Self>;
+}
+
+/// See [`ChannelsLast::unit`].
+///
+/// # Shapes
+///
+/// `x` [B, H, W, I], `weight` [O·I·k·k], the vectors \[O\], `shortcut` [B, H', W', O] → [B, H', W', O] and two of \[O\]
+pub(super) fn unit(
+    x: Tensor<4>,
+    weight: Tensor<1>,
+    [gamma, beta, mean, variance]: [Tensor<1>; 4],
+    shortcut: Option<Tensor<4>>,
+    options: UnitOptions,
+) -> (Tensor<4>, Tensor<1>, Tensor<1>) {
+    let (x, weight) = (x.into_dispatch(), weight.into_dispatch());
+    let [gamma, beta, mean, variance] = [gamma, beta, mean, variance].map(Tensor::into_dispatch);
+    let (y, mean, variance) = match shortcut {
+        None => <Dispatch as ChannelsLast>::unit(x, weight, gamma, beta, mean, variance, options),
+        Some(shortcut) => {
+            let shortcut = shortcut.into_dispatch();
+            <Dispatch as ChannelsLast>::unit_with_shortcut(
+                x, weight, gamma, beta, mean, variance, shortcut, options,
+            )
+        }
+    };
+    (
+        Tensor::from_dispatch(y),
+        Tensor::from_dispatch(mean),
+        Tensor::from_dispatch(variance),
+    )
+}
+
+/// See [`ChannelsLast::max_pool`].
+pub(super) fn max_pool(x: Tensor<4>) -> Tensor<4> {
+    Tensor::from_dispatch(<Dispatch as ChannelsLast>::max_pool(x.into_dispatch()))
+}
+
+/// See [`ChannelsLast::global_average`].
+pub(super) fn global_average(x: Tensor<4>) -> Tensor<2> {
+    Tensor::from_dispatch(<Dispatch as ChannelsLast>::global_average(
+        x.into_dispatch(),
+    ))
+}
+
+/// A tensor of the CPU backend.
+type Plain = FloatTensor<Flex>;
+
+/// Its values; the tensor must have been made contiguous.
+fn values(tensor: &Plain) -> &[f32] {
+    tensor
+        .as_slice::<f32>()
+        .expect("contiguous single-precision values")
+}
+
+fn tensor(values: Vec<f32>, shape: impl Into<Vec<usize>>) -> Plain {
+    Plain::from_data(TensorData::new(values, shape.into()))
+}
+
+fn dims(tensor: &Plain) -> [usize; 4] {
+    tensor.shape().dims()
+}
+
+/// The convolution of a unit, its sizes read off its tensors.
+fn convolution(x: &Plain, gamma: &Plain, options: &UnitOptions) -> kernels::Conv {
+    let [batch, height, width, inputs] = dims(x);
+    kernels::Conv {
+        batch,
+        height,
+        width,
+        inputs,
+        outputs: values(gamma).len(),
+        kernel: options.kernel,
+        stride: options.stride,
+        padding: options.kernel / 2,
+    }
+}
+
+fn output_shape(conv: &kernels::Conv) -> [usize; 4] {
+    [
+        conv.batch,
+        conv.output_height(),
+        conv.output_width(),
+        conv.outputs,
+    ]
+}

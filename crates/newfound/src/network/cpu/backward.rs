@@ -8,6 +8,7 @@ use burn::backend::tensor::FloatTensor;
 use burn::backend::{Autodiff, Flex};
 use newfound_cpu as kernels;
 
+use super::buffers::Buffer;
 use super::forward::{Saved, pooled, unit_alone, unit_with_saved};
 use super::{ChannelsLast, Plain, UnitOptions, dims, output_shape, tensor, values};
 
@@ -22,11 +23,11 @@ impl UnitBackward {
         let saved = ops.state;
         let conv = saved.conv;
         let (mut dconvolved, mut dgamma, mut dbeta) = (
-            vec![0.0; conv.output_len()],
+            Buffer::new(conv.output_len()),
             vec![0.0; conv.outputs],
             vec![0.0; conv.outputs],
         );
-        let mut dshortcut = (N == 5).then(|| vec![0.0; conv.output_len()]);
+        let mut dshortcut = (N == 5).then(|| Buffer::new(conv.output_len()));
         let gate = match (&saved.y, saved.options.relu) {
             (Some(y), _) => kernels::Gate::ReluOf(values(y)),
             (None, true) => kernels::Gate::Relu,
@@ -49,15 +50,15 @@ impl UnitBackward {
         if let Some(node) = next() {
             let mut weights = kernels::BackwardWeights::default();
             weights.pack(&conv, values(&saved.weight));
-            let mut dx = vec![0.0; conv.input_len()];
+            let mut dx = Buffer::new(conv.input_len());
             kernels::input_gradient(&conv, &dconvolved, &weights, None, &mut dx);
             let shape = [conv.batch, conv.height, conv.width, conv.inputs];
-            gradients.register::<Flex>(node.id, tensor(dx, shape));
+            gradients.register::<Flex>(node.id, dx.tensor(shape));
         }
         if let Some(node) = next() {
-            let mut dweight = vec![0.0; conv.weight_len()];
+            let mut dweight = Buffer::new(conv.weight_len());
             kernels::weight_gradient(&conv, values(&saved.x), &dconvolved, &mut dweight);
-            gradients.register::<Flex>(node.id, tensor(dweight, [conv.weight_len()]));
+            gradients.register::<Flex>(node.id, dweight.tensor([conv.weight_len()]));
         }
         for vector in [dgamma, dbeta] {
             if let Some(node) = next() {
@@ -65,7 +66,7 @@ impl UnitBackward {
             }
         }
         if let (Some(dshortcut), Some(node)) = (dshortcut, next()) {
-            gradients.register::<Flex>(node.id, tensor(dshortcut, output_shape(&conv)));
+            gradients.register::<Flex>(node.id, dshortcut.tensor(output_shape(&conv)));
         }
     }
 }
@@ -97,10 +98,10 @@ impl Backward<Flex, 1> for MaxPoolBackward {
         let dy = gradients.consume::<Flex>(&ops.node).to_contiguous();
         let ([parent], (pool, winners)) = (ops.parents, ops.state);
         if let Some(node) = parent {
-            let mut dx = vec![0.0; pool.input_len()];
+            let mut dx = Buffer::new(pool.input_len());
             kernels::max_pool_backward(&pool, &winners, values(&dy), &mut dx);
             let shape = [pool.batch, pool.height, pool.width, pool.channels];
-            gradients.register::<Flex>(node.id, tensor(dx, shape));
+            gradients.register::<Flex>(node.id, dx.tensor(shape));
         }
     }
 }
@@ -117,9 +118,9 @@ impl Backward<Flex, 1> for GlobalAverageBackward {
         let ([parent], shape) = (ops.parents, ops.state);
         if let Some(node) = parent {
             let [_, height, width, channels] = shape;
-            let mut dx = vec![0.0; shape.iter().product()];
+            let mut dx = Buffer::new(shape.iter().product());
             kernels::global_average_backward(height * width, channels, values(&dy), &mut dx);
-            gradients.register::<Flex>(node.id, tensor(dx, shape));
+            gradients.register::<Flex>(node.id, dx.tensor(shape));
         }
     }
 }

@@ -3,6 +3,7 @@
 use burn::backend::Flex;
 use newfound_cpu as kernels;
 
+use super::buffers::Buffer;
 use super::{ChannelsLast, Plain, UnitOptions, convolution, dims, output_shape, tensor, values};
 use crate::network::layers::EPSILON;
 
@@ -56,7 +57,7 @@ pub(super) fn unit_with_saved(
     let x = x.to_contiguous();
     let conv = convolution(&x, &gamma, &options);
     let weights = packed(&conv, &weight);
-    let mut convolved = vec![0.0; conv.output_len()];
+    let mut convolved = Buffer::new(conv.output_len());
     let (mean, variance) = if options.training {
         let mut statistics = kernels::Statistics::default();
         kernels::forward_with_statistics(
@@ -80,7 +81,7 @@ pub(super) fn unit_with_saved(
         );
         (mean, variance)
     };
-    let convolved = tensor(convolved, output_shape(&conv));
+    let convolved = convolved.tensor(output_shape(&conv));
     let mut saved = Saved {
         conv,
         options,
@@ -94,7 +95,7 @@ pub(super) fn unit_with_saved(
         y: None,
     };
     let shortcut = shortcut.map(|shortcut| shortcut.to_contiguous());
-    let mut y = vec![0.0; conv.output_len()];
+    let mut y = Buffer::new(conv.output_len());
     let residual = shortcut.as_ref().map(values);
     kernels::batch_norm(
         &saved.norm(),
@@ -103,7 +104,7 @@ pub(super) fn unit_with_saved(
         activation(&options),
         &mut y,
     );
-    let y = tensor(y, output_shape(&conv));
+    let y = y.tensor(output_shape(&conv));
     saved.y = (shortcut.is_some() && options.relu).then(|| y.clone());
     (y, saved)
 }
@@ -151,7 +152,7 @@ pub(super) fn unit_alone(
         residual: shortcut.as_ref().map(values),
         activation: activation(&options),
     };
-    let mut y = vec![0.0; conv.output_len()];
+    let mut y = Buffer::new(conv.output_len());
     kernels::forward(
         &conv,
         values(&x),
@@ -159,7 +160,7 @@ pub(super) fn unit_alone(
         &epilogue,
         &mut y,
     );
-    (tensor(y, output_shape(&conv)), mean, variance)
+    (y.tensor(output_shape(&conv)), mean, variance)
 }
 
 impl ChannelsLast for Flex {
@@ -223,8 +224,8 @@ pub(super) fn pooled(x: Plain) -> (Plain, kernels::MaxPool, Vec<u8>) {
         stride: 2,
         padding: 1,
     };
-    let (mut y, mut winners) = (vec![0.0; pool.output_len()], vec![0; pool.output_len()]);
+    let (mut y, mut winners) = (Buffer::new(pool.output_len()), vec![0; pool.output_len()]);
     kernels::max_pool(&pool, values(&x), &mut y, &mut winners);
     let shape = [batch, pool.output_height(), pool.output_width(), channels];
-    (tensor(y, shape), pool, winners)
+    (y.tensor(shape), pool, winners)
 }

@@ -4,6 +4,7 @@
 //! one hand-written backward, so nothing between them is stored but the convolution's output.
 
 mod backward;
+mod buffers;
 mod forward;
 
 use burn::backend::tensor::FloatTensor;

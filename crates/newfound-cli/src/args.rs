@@ -76,7 +76,7 @@ pub struct ForeignArgs {
     #[arg(long, value_name = "KIND")]
     pub stride: Option<StridePlacement>,
     /// Side of the square images it expects.
-    #[arg(long, value_name = "PIXELS")]
+    #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(8..=4096))]
     pub size: Option<u32>,
 }
 
@@ -96,7 +96,7 @@ pub struct WorkArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Everything random follows from it.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub seed: Option<u64>,
     /// Passes over the images.
     #[arg(long, value_name = "N")]

@@ -215,9 +215,9 @@ impl Observer for Terminal {
                 loss,
                 accuracy,
             } => {
-                self.note(format!(
-                    "epoch {epoch}  loss {loss:.3}  held-out accuracy {accuracy:.1} %"
-                ));
+                let accuracy = accuracy.map(|a| format!("  held-out accuracy {a:.1} %"));
+                let accuracy = accuracy.unwrap_or_default();
+                self.note(format!("epoch {epoch}  loss {loss:.3}{accuracy}"));
             }
             Event::Warning { message } => {
                 self.line(&format!("{} {message}", self.painted("warning:", "33;1")))

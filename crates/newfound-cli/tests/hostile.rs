@@ -252,16 +252,9 @@ fn a_finished_run_predicts_and_evaluates() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(text.lines().count(), 61);
     let written = fs::read_to_string(here.join("run/predictions.csv")).unwrap();
-    let labels = |text: &str| -> Vec<String> {
-        text.lines()
-            .skip(1)
-            .map(|line| line.split(',').take(2).collect::<Vec<_>>().join(","))
-            .collect()
-    };
     assert_eq!(
-        labels(&text),
-        labels(&written),
-        "the same model says the same about the same images"
+        text, written,
+        "the same model says the same about the same images, which do not vote for themselves"
     );
 
     let output = run_in(here, &["evaluate", "run", "--labels", "target", "--json"]);
@@ -294,4 +287,132 @@ fn a_finished_run_predicts_and_evaluates() {
             .unwrap()
             .contains("adapted")
     );
+}
+
+#[test]
+fn numbers_that_are_no_longer_finite_are_never_a_result() {
+    let place = workplace();
+    let here = place.path();
+    for more in [["--learning-rate", "1e38"], ["--set", "temperature=1e-30"]] {
+        let arguments = [adaptation("run"), more.to_vec()].concat();
+        let (code, text) = outcome(here, &arguments);
+        assert_eq!(code, 1, "{more:?}: {text}");
+        assert!(text.contains("finite") || text.contains("NaN"), "{text}");
+        for name in ["predictions.csv", "model.safetensors"] {
+            assert!(!here.join("run").join(name).exists(), "{more:?}: {name}");
+        }
+        // What is kept is the last good state, or nothing.
+        let state = here.join("run/checkpoint/state.safetensors");
+        if state.exists() {
+            let shown = outcome(here, &["inspect", "run"]);
+            assert_eq!(shown.0, 0, "{}", shown.1);
+        }
+        fs::remove_dir_all(here.join("run")).unwrap();
+    }
+}
+
+#[test]
+fn folders_that_are_no_runs_are_left_alone() {
+    let place = workplace();
+    let here = place.path();
+    let before = listing(&here.join("source"));
+    for resume in [vec![], vec!["--resume"]] {
+        let arguments = [adaptation("source"), resume].concat();
+        let (code, text) = outcome(here, &arguments);
+        assert_eq!(code, 2, "{text}");
+        assert!(text.contains("not empty"), "{text}");
+    }
+    let (code, text) = outcome(here, &["demo", "--out", "source"]);
+    assert_eq!(code, 2, "{text}");
+    assert_eq!(before, listing(&here.join("source")));
+    let (code, text) = outcome(here, &adaptation("source.safetensors"));
+    assert_eq!(code, 2, "{text}");
+    let (code, text) = outcome(here, &["train", "source", "--out", "target"]);
+    assert_eq!(code, 2, "{text}");
+    assert!(text.contains("folder"), "{text}");
+}
+
+#[test]
+fn names_and_sizes_that_cannot_be_are_refused() {
+    let place = workplace();
+    let here = place.path();
+    draw(&here.join("named"), 0..2, 4, false);
+    fs::rename(here.join("named/class-1"), here.join("named/unknown-1")).unwrap();
+    let train = [
+        "train",
+        "named",
+        "--out",
+        "named.safetensors",
+        "--backbone",
+        "small",
+    ];
+    let (code, text) = outcome(here, &[&train[..], &["--size", "16"]].concat());
+    assert_eq!(code, 2, "{text}");
+    assert!(text.contains("unknown-1"), "{text}");
+    for size in ["0", "4294967295"] {
+        let (code, text) = outcome(here, &[&train[..], &["--size", size]].concat());
+        assert_eq!(code, 2, "{text}");
+    }
+    // A model whose description has been tampered with.
+    let model = fs::read(here.join("source.safetensors")).unwrap();
+    let length = u64::from_le_bytes(model[..8].try_into().unwrap()) as usize;
+    let header = String::from_utf8(model[8..8 + length].to_vec()).unwrap();
+    assert!(header.contains(r#"\"crop\":16"#), "{header}");
+    for (from, to) in [
+        (r#"\"crop\":16"#, r#"\"crop\":0"#),
+        (r#"\"crop\":16"#, r#"\"crop\":4000000000"#),
+        (r#"\"resize\":18"#, r#"\"resize\":1"#),
+        (r#"\"known\":3"#, r#"\"known\":18446744073709551615"#),
+        (r#"\"known\":3"#, r#"\"known\":0"#),
+        ("class-1", "class-0"),
+    ] {
+        let edited = header.replace(from, to);
+        assert_ne!(edited, header, "{from} is not there");
+        let mut bytes = (edited.len() as u64).to_le_bytes().to_vec();
+        bytes.extend(edited.as_bytes());
+        bytes.extend(&model[8 + length..]);
+        fs::write(here.join("edited.safetensors"), bytes).unwrap();
+        let image = "target/class-0/000.bmp";
+        let (code, text) = outcome(here, &["predict", image, "--model", "edited.safetensors"]);
+        assert_eq!(code, 2, "{to}: {text}");
+    }
+}
+
+#[test]
+fn without_held_out_images_the_last_epoch_is_the_model() {
+    let place = workplace();
+    let here = place.path();
+    let train = [
+        "train",
+        "source",
+        "--out",
+        "all.safetensors",
+        "--backbone",
+        "small",
+        "--size",
+        "16",
+        "--batch",
+        "16",
+        "--set",
+        "bottleneck=16",
+        "--learning-rate",
+        "0.05",
+        "--epochs",
+        "12",
+        "--set",
+        "held-out=0",
+    ];
+    let (code, text) = outcome(here, &train);
+    assert_eq!(code, 0, "{text}");
+    assert!(
+        text.contains("epoch 12") && !text.contains("held-out"),
+        "{text}"
+    );
+    let output = run_in(here, &["predict", "source", "--model", "all.safetensors"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let right = text.lines().skip(1).filter(|line| {
+        let (path, rest) = line.split_once(',').unwrap();
+        rest.starts_with(path.split('/').next().unwrap())
+    });
+    assert!(right.count() >= 65, "{text}");
 }

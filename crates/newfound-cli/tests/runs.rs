@@ -333,6 +333,16 @@ fn a_model_trained_in_two_parts_is_the_model_trained_at_once() {
     }
     signal(&child, "-KILL");
     let _ = child.wait();
+    // Interrupted once more, within an epoch: what was done of it is kept.
+    let child = start(place.path(), &arguments("parts.safetensors"));
+    std::thread::sleep(Duration::from_millis(60));
+    signal(&child, "-INT");
+    let output = child.wait_with_output().unwrap();
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() || messages.contains("--resume"),
+        "{messages}"
+    );
     run_in(place.path(), &arguments("parts.safetensors"));
     let read = |name: &str| fs::read(place.path().join(name)).unwrap();
     assert!(read("whole.safetensors") == read("parts.safetensors"));

@@ -281,7 +281,8 @@ pub fn batches(images: usize, batch: usize, seed: u64, epoch: usize) -> Vec<Vec<
 
 /// Number of batches of one epoch.
 pub fn steps_per_epoch(images: usize, batch: usize) -> usize {
-    images.div_ceil(batch).max(1)
+    // Two images at least in every batch, if there are two.
+    images.div_ceil(batch).min(images / 2).max(1)
 }
 
 fn scalar(loss: &Tensor<1>) -> f64 {

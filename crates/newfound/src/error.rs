@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::Problems;
 use crate::images::ListError;
-use crate::weights::{FileError, Mismatch};
+use crate::weights::{FileError, Mismatch, Problem};
 
 /// The result of anything that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -107,7 +107,8 @@ impl Error {
     pub fn is_request(&self) -> bool {
         match self.kind() {
             ErrorKind::Request { .. } | ErrorKind::Configuration(_) | ErrorKind::Images(_) => true,
-            ErrorKind::Weights(_) | ErrorKind::Mismatch { .. } => true,
+            ErrorKind::Weights(error) => !matches!(error.problem, Problem::Write(_)),
+            ErrorKind::Mismatch { .. } => true,
             ErrorKind::Io { source, .. } => source.kind() == std::io::ErrorKind::NotFound,
             ErrorKind::Failed { .. } | ErrorKind::Stopped { .. } => false,
         }

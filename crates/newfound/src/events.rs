@@ -65,8 +65,8 @@ pub enum Event {
         epoch: usize,
         /// Mean loss on the training images.
         loss: f64,
-        /// Accuracy on the held-out images, in percent.
-        accuracy: f64,
+        /// Accuracy on the held-out images, in percent; none where none are held out.
+        accuracy: Option<f64>,
     },
     /// The state was saved.
     Checkpoint {

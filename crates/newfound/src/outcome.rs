@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use burn::tensor::{Device, Tensor};
 
 use crate::adapt::{Adaptation, adapted_description, array, matrix};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::events::{Event, Observer, Stage};
 use crate::geometry::normalise_rows;
 use crate::initialise::{Start, arg_max};
@@ -40,23 +40,17 @@ pub struct Refined {
 }
 
 impl Reference {
-    /// Refines the predictions of images with these features; `own` gives the reference row of each image, or none
-    /// for new images: a row never votes for itself.
+    /// Refines the predictions of images with these features; `own` gives the reference row of each image, or any number
+    /// beyond the last row for a new image: a row never votes for itself.
     pub fn refine(
         &self,
         features: &Array,
-        own: Option<&[usize]>,
+        own: &[usize],
         prototypes: Tensor<2>,
         device: &Device,
     ) -> Refined {
         let rows = self.features.shape[0];
-        let count = features.shape[0];
-        // A number no row has: new images vote with all rows.
-        let strangers = vec![rows; count];
-        let (own, others) = match own {
-            Some(own) => (own, rows - 1),
-            None => (strangers.as_slice(), rows),
-        };
+        let others = rows - usize::from(own.iter().any(|&row| row < rows));
         let bank_images: Vec<usize> = (0..rows).collect();
         let z = matrix(features, device); // [B, D]
         let bank = matrix(&self.features, device);
@@ -98,7 +92,7 @@ impl Reference {
                         "there is no matrix {name:?} in this file: {}",
                         path.display()
                     );
-                    crate::error::Error::request(message, "it is damaged; run adapt again")
+                    Error::request(message, "it is damaged; run adapt again")
                 })
         };
         Ok(Self {
@@ -158,14 +152,25 @@ pub(crate) fn conclude(
         Stage::Predicting,
         observer,
     )?;
+    let classes = description.classes.len();
+    if let Some(image) = probabilities.values.iter().position(|p| !p.is_finite()) {
+        return Err(Error::failed(
+            format!(
+                "the adapted model has no answer for {}: its numbers are not finite",
+                images.name(image / classes)
+            ),
+            "nothing was written; a smaller learning-rate usually helps",
+        ));
+    }
+    let labels = probabilities.values.chunks_exact(classes).map(arg_max);
+    warn_about_collapse(&labels.collect::<Vec<_>>(), start.known, observer);
     let reference = Reference {
         features: array(&normalise_rows(matrix(&features, device))),
         probabilities: probabilities.clone(),
         neighbours: job.config.neighbours,
     };
     let own: Vec<usize> = (0..images.len()).collect();
-    let refined = reference.refine(&features, Some(&own), network.prototypes(online), device);
-    let classes = description.classes.len();
+    let refined = reference.refine(&features, &own, network.prototypes(online), device);
     let rows = probabilities
         .values
         .chunks_exact(classes)
@@ -201,16 +206,17 @@ pub(crate) fn conclude(
 }
 
 /// Says so when almost everything fell into one class, or everything is unknown, or nothing is.
-pub(crate) fn warn_about_collapse(labels: &[u32], known: usize, observer: &dyn Observer) {
+fn warn_about_collapse(labels: &[usize], known: usize, observer: &dyn Observer) {
     let count = labels.len() as f64;
-    let share =
-        |of: &dyn Fn(u32) -> bool| labels.iter().filter(|&&label| of(label)).count() as f64 / count;
-    let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+    let share = |of: &dyn Fn(usize) -> bool| {
+        labels.iter().filter(|&&label| of(label)).count() as f64 / count
+    };
+    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
     labels
         .iter()
         .for_each(|&label| *counts.entry(label).or_default() += 1);
     let largest = counts.values().max().copied().unwrap_or(0) as f64 / count;
-    let unknown = share(&|label| label as usize >= known);
+    let unknown = share(&|label| label >= known);
     let message = if largest > 0.95 {
         format!(
             "collapse: {:.0} % of the images ended in one class",

@@ -124,6 +124,13 @@ pub struct TrainRequest<'a> {
 
 /// Reads images and weights, trains, and writes the model.
 pub fn train(request: &TrainRequest, place: &Place, observer: &dyn Observer) -> Result<Model> {
+    if request.out.is_dir() {
+        let message = format!("this is a folder, not a file: {}", request.out.display());
+        return Err(Error::request(
+            message,
+            "give a file for the model, such as --out source.safetensors",
+        ));
+    }
     let list = images::labelled(
         request.images,
         request.split,
@@ -141,6 +148,7 @@ pub fn train(request: &TrainRequest, place: &Place, observer: &dyn Observer) -> 
             "put the images of each class into a folder of its own",
         ));
     }
+    model::check_names(&list.classes)?;
     let file = request
         .weights
         .map(|path| Ok::<_, Error>((path, weights::read(path)?)))

@@ -283,8 +283,8 @@ pub fn infer(
             });
             if observer.stop_requested() {
                 return Err(Error::failed(
-                    "stopped as asked, before there was anything to keep",
-                    "run the same command again",
+                    "stopped as asked",
+                    "run the same command with --resume to go on",
                 ));
             }
             Ok(())

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,9 @@ use crate::random::Stream;
 use crate::run::Checkpoint;
 use crate::supply::{TrainingViews, infer};
 use crate::weights::Array;
+
+/// A checkpoint is written at the end of every epoch, and within a longer one after this time.
+const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(300);
 
 /// Labelled images of the source.
 #[derive(Debug, Clone)]
@@ -61,6 +65,10 @@ struct Progress {
     best_accuracy: f64,
     best_loss: f64,
     epochs_since_best: usize,
+    /// Within the running epoch: steps done, images seen, sum of their losses.
+    step: usize,
+    seen: usize,
+    sum: f64,
 }
 
 struct State {
@@ -92,12 +100,15 @@ pub fn train(job: &Training) -> Result<Model> {
     while state.progress.epoch < job.config.epochs
         && state.progress.epochs_since_best < job.config.patience
     {
-        let loss = epoch(job, &network, &mut state, &fit)?;
-        let (accuracy, held_loss) = judge(job, &network, &state.parameters, &held)?;
+        let loss = epoch(job, &network, &mut state, &fit, &identity)?;
+        let judged = judge(job, &network, &state.parameters, &held)?;
         let progress = &mut state.progress;
         progress.epoch += 1;
+        (progress.step, progress.seen, progress.sum) = (0, 0, 0.0);
         // Only a better accuracy counts as getting on: the loss alone can creep down for ever.
-        let improved = progress.epoch == 1 || accuracy > progress.best_accuracy;
+        // Without held-out images there is nothing to judge by: the last epoch is the result.
+        let (accuracy, held_loss) = judged.unwrap_or((0.0, 0.0));
+        let improved = judged.is_none() || progress.epoch == 1 || accuracy > progress.best_accuracy;
         progress.epochs_since_best = if improved {
             0
         } else {
@@ -110,7 +121,7 @@ pub fn train(job: &Training) -> Result<Model> {
         job.observer.on(&Event::TrainingEpoch {
             epoch: progress.epoch,
             loss,
-            accuracy,
+            accuracy: judged.map(|(accuracy, _)| accuracy),
         });
         save(job, &state, &identity)?;
         if job.observer.stop_requested() {
@@ -196,7 +207,13 @@ fn begin(job: &Training, network: &Network) -> State {
 }
 
 /// One pass over the images to fit; gives the mean loss.
-fn epoch(job: &Training, network: &Network, state: &mut State, fit: &[usize]) -> Result<f64> {
+fn epoch(
+    job: &Training,
+    network: &Network,
+    state: &mut State,
+    fit: &[usize],
+    identity: &str,
+) -> Result<f64> {
     let config = job.config;
     let epoch = state.progress.epoch;
     let first_trained = first_trained(job, network);
@@ -216,6 +233,7 @@ fn epoch(job: &Training, network: &Network, state: &mut State, fit: &[usize]) ->
     let order = batches(fit.len(), config.batch, config.seed, epoch);
     let order = order
         .into_iter()
+        .skip(state.progress.step)
         .map(|batch| batch.into_iter().map(|i| fit[i]).collect())
         .collect();
     let views = TrainingViews {
@@ -224,7 +242,7 @@ fn epoch(job: &Training, network: &Network, state: &mut State, fit: &[usize]) ->
         seed: config.seed,
         epoch,
     };
-    let (mut step, mut seen, mut sum) = (0, 0, 0.0);
+    let mut saved = Instant::now();
     views.for_each(order, job.device, |images, weak| {
         let labels: Vec<i64> = images
             .iter()
@@ -240,6 +258,7 @@ fn epoch(job: &Training, network: &Network, state: &mut State, fit: &[usize]) ->
             labels,
             config.label_smoothing,
         );
+        let step = state.progress.step;
         let value = f64::from(loss.clone().into_scalar::<f32>());
         if !value.is_finite() {
             return Err(Error::failed(
@@ -262,33 +281,39 @@ fn epoch(job: &Training, network: &Network, state: &mut State, fit: &[usize]) ->
             rate,
         );
         pass.update(&mut state.parameters);
-        step += 1;
-        seen += images.len();
-        sum += value * images.len() as f64;
+        state.progress.step += 1;
+        state.progress.seen += images.len();
+        state.progress.sum += value * images.len() as f64;
         job.observer.on(&Event::Advanced {
             stage: Stage::Training,
-            done: epoch * fit.len() + seen,
+            done: epoch * fit.len() + state.progress.seen,
         });
-        if job.observer.stop_requested() {
+        let last = state.progress.step == steps;
+        if job.observer.stop_requested() && !last {
+            save(job, state, identity)?;
             return Err(ErrorKind::Stopped {
                 kept: checkpoint_folder(job.out),
             }
             .into());
         }
+        if saved.elapsed() > CHECKPOINT_INTERVAL && !last {
+            save(job, state, identity)?;
+            saved = Instant::now();
+        }
         Ok(())
     })?;
-    Ok(sum / seen as f64)
+    Ok(state.progress.sum / state.progress.seen as f64)
 }
 
-/// Accuracy in percent and mean cross-entropy on the held-out images; 100 and 0 where there are none.
+/// Accuracy in percent and mean cross-entropy on the held-out images, where there are any.
 fn judge(
     job: &Training,
     network: &Network,
     parameters: &Parameters,
     held: &[usize],
-) -> Result<(f64, f64)> {
+) -> Result<Option<(f64, f64)>> {
     if held.is_empty() {
-        return Ok((100.0, 0.0));
+        return Ok(None);
     }
     let all = &job.source.images;
     let paths = held.iter().map(|&image| all.paths[image].clone()).collect();
@@ -317,7 +342,7 @@ fn judge(
         loss -= f64::from(row[label]).max(1e-30).ln();
     }
     let count = held.len() as f64;
-    Ok((100.0 * right as f64 / count, loss / count))
+    Ok(Some((100.0 * right as f64 / count, loss / count)))
 }
 
 fn identity(job: &Training) -> String {
@@ -349,6 +374,7 @@ fn save(job: &Training, state: &State, identity: &str) -> Result<()> {
         state: state.progress,
         identity: identity.to_string(),
     };
+    checkpoint.ensure_finite()?;
     let path = checkpoint.write(&folder)?;
     job.observer.on(&Event::Checkpoint { path });
     Ok(())
@@ -384,7 +410,7 @@ fn resumed(job: &Training, network: &Network, identity: &str) -> Result<Option<S
     };
     job.observer.on(&Event::Resumed {
         epoch: progress.epoch + 1,
-        step: 0,
+        step: progress.step,
     });
     Ok(Some(State {
         parameters: group("now/"),

@@ -1,5 +1,6 @@
 //! `newfound adapt`
 
+use newfound::network::model::is_private_name;
 use newfound::request::{AdaptRequest, adapt};
 use newfound::run::read_predictions;
 use newfound::{Result, device};
@@ -30,7 +31,7 @@ pub fn run(args: &AdaptArgs, terminal: &Terminal) -> Result<()> {
     let unknown: Vec<&str> = rows
         .iter()
         .map(|row| row.label.as_str())
-        .filter(|l| l.starts_with("unknown-"))
+        .filter(|label| is_private_name(label))
         .collect();
     let mut classes = unknown.clone();
     classes.sort_unstable();

@@ -9,7 +9,7 @@ use newfound::images::{Side, labelled};
 use newfound::network::Backbone;
 use newfound::network::model::Foreign;
 use newfound::request::{AdaptRequest, TrainRequest, adapt, train};
-use newfound::{Error, Result, atomic, demo, device};
+use newfound::{Error, ErrorKind, Result, atomic, demo, device};
 
 use crate::args::DemoArgs;
 use crate::terminal::Terminal;
@@ -18,6 +18,11 @@ use crate::terminal::Terminal;
 pub fn run(args: &DemoArgs, terminal: &Terminal) -> Result<()> {
     let DemoArgs { out, seed } = args;
     let place = device::place("cpu")?;
+    claim(out)?;
+    let stopped = |error: Error| match error.kind() {
+        ErrorKind::Stopped { .. } => Error::failed("stopped as asked", "the demo starts anew"),
+        _ => error,
+    };
     terminal.on(&Event::Began {
         stage: Stage::Drawing,
         total: 0,
@@ -50,7 +55,7 @@ pub fn run(args: &DemoArgs, terminal: &Terminal) -> Result<()> {
                 ..config
             },
         };
-        train(&request, &place, terminal)
+        train(&request, &place, terminal).map_err(stopped)
     };
     let (kinds, known, private) = (
         demo::GENERAL_KINDS,
@@ -98,7 +103,7 @@ pub fn run(args: &DemoArgs, terminal: &Terminal) -> Result<()> {
             ..AdaptConfig::default()
         },
     };
-    let folder = adapt(&request, &place, terminal)?;
+    let folder = adapt(&request, &place, terminal).map_err(stopped)?;
     let labels = labelled(&folders.target, None, Side::Both, None)?;
     let evaluation = evaluate(&folder, &labels)?;
     let scores = serde_json::to_vec_pretty(&evaluation).expect("scores are plain data");
@@ -108,4 +113,17 @@ pub fn run(args: &DemoArgs, terminal: &Terminal) -> Result<()> {
     terminal.data(&super::evaluate::table(&evaluation));
     terminal.say(&format!("report      {}", folder.report().display()));
     Ok(())
+}
+
+/// Makes the folder the demo's own; one that holds anything else is left alone.
+fn claim(out: &Path) -> Result<()> {
+    let mark = out.join("demo.txt");
+    let io = |source| Error::io("use the demo's folder", out, source);
+    std::fs::create_dir_all(out).map_err(io)?;
+    if !mark.is_file() && std::fs::read_dir(out).map_err(io)?.next().is_some() {
+        let message = format!("this folder is not empty: {}", out.display());
+        return Err(Error::request(message, "give a new one with --out DIR"));
+    }
+    let text = b"Everything in this folder was made by newfound demo, which replaces it when it runs again.\n";
+    atomic::write(&mark, text).map_err(|source| Error::io("write", &mark, source))
 }

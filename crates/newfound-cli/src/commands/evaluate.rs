@@ -2,6 +2,7 @@
 
 use newfound::Result;
 use newfound::evaluate::{Evaluation, evaluate};
+use newfound::events::{Event, Observer};
 use newfound::images::{Side, labelled};
 use newfound::metrics::Scores;
 use newfound::run::RunFolder;
@@ -14,12 +15,19 @@ pub fn run(args: &EvaluateArgs, terminal: &Terminal) -> Result<()> {
     let labels = labelled(&args.labels, args.split, Side::Both, None)?;
     let evaluation = evaluate(&folder, &labels)?;
     if evaluation.unlabelled > 0 {
-        terminal.say(&format!(
+        let message = format!(
             "{} images of the run have no label and are not scored",
             evaluation.unlabelled
-        ));
+        );
+        terminal.on(&Event::Warning { message });
     }
-    super::report::write(&folder, Some(&evaluation))?;
+    if evaluation.adapted.os_star.is_none() {
+        let message = "no label is one of the model's known classes, so every image counts as unknown: \
+                       are these the names of the model's classes? (newfound inspect RUN/model.safetensors lists them)";
+        terminal.on(&Event::Warning {
+            message: message.into(),
+        });
+    }
     if args.json {
         let text = match args.of {
             Way::SourceOnly => json(&evaluation.source_only),
@@ -32,6 +40,11 @@ pub fn run(args: &EvaluateArgs, terminal: &Terminal) -> Result<()> {
     } else {
         terminal.data(&table(&evaluation));
         terminal.data(&details(&evaluation.adapted));
+    }
+    // The scores are there, whatever becomes of the page.
+    if let Err(error) = super::report::write(&folder, Some(&evaluation)) {
+        let message = format!("the report was not written: {error}");
+        terminal.on(&Event::Warning { message });
     }
     Ok(())
 }

@@ -1,9 +1,12 @@
 //! `newfound predict`
 
+use std::collections::HashMap;
+
+use newfound::events::{Event, Observer};
 use newfound::images::{self, ImageList};
 use newfound::network::model::Model;
 use newfound::outcome::{Reference, row};
-use newfound::run::{Row, RunFolder};
+use newfound::run::{Manifest, Row, RunFolder};
 use newfound::supply::for_each_inferred;
 use newfound::{Error, Result, device};
 
@@ -16,7 +19,7 @@ const CHUNK: usize = 256;
 pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<()> {
     let place = device::place(&args.device)?;
     let foreign = args.foreign.to_foreign()?;
-    let (model, reference) = if args.model.is_dir() {
+    let (model, reference, rows) = if args.model.is_dir() {
         let folder = RunFolder::open(&args.model)?;
         if !folder.model().is_file() {
             let message = format!("this run is not finished: {}", args.model.display());
@@ -28,9 +31,10 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<()> {
         (
             Model::read(&folder.model(), &foreign)?,
             Some(Reference::read(&folder.bank())?),
+            rows_of(&Manifest::read(&folder.manifest())?),
         )
     } else {
-        (Model::read(&args.model, &foreign)?, None)
+        (Model::read(&args.model, &foreign)?, None, HashMap::new())
     };
     let list = images::list(&args.images.images, args.images.split)?;
     let (network, parameters) = model.load(place.engine, &place.device);
@@ -49,8 +53,15 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<()> {
         bad += survey.bad.len();
         for image in &survey.bad {
             let path = chunk.root.join(&image.path);
-            terminal.say(&format!("left out, {}: {}", image.reason, path.display()));
+            let message = format!("left out, {}: {}", image.reason, path.display());
+            terminal.on(&Event::Warning { message });
         }
+        // An image of the run itself has a row in the bank and must not vote for itself.
+        let own: Vec<usize> = survey
+            .good
+            .iter()
+            .map(|image| rows.get(&image.blake3).copied().unwrap_or(usize::MAX))
+            .collect();
         let paths = survey.good.into_iter().map(|image| image.path).collect();
         let good = ImageList {
             root: list.root.clone(),
@@ -63,9 +74,26 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<()> {
             description,
             &place.device,
             |range, outputs| {
+                if terminal.stop_requested() {
+                    return Err(Error::failed(
+                        "stopped as asked",
+                        "run the same command again",
+                    ));
+                }
+                if outputs.probabilities.values.iter().any(|p| !p.is_finite()) {
+                    return Err(Error::failed(
+                        "the model's answers are not finite",
+                        "its weights are too large; use another model",
+                    ));
+                }
                 let refined = reference.as_ref().map(|reference| {
                     let prototypes = network.prototypes(&parameters);
-                    reference.refine(&outputs.features, None, prototypes, &place.device)
+                    reference.refine(
+                        &outputs.features,
+                        &own[range.clone()],
+                        prototypes,
+                        &place.device,
+                    )
                 });
                 for (i, image) in range.enumerate() {
                     let of = |values: &[f32]| values[i * classes..][..classes].to_vec();
@@ -103,6 +131,18 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// The row of the bank that each image of a run has, by the image's hash.
+fn rows_of(manifest: &Manifest) -> HashMap<[u8; 32], usize> {
+    let hashes = manifest
+        .images
+        .iter()
+        .map(|file| blake3::Hash::from_hex(&file.blake3));
+    let known = hashes
+        .enumerate()
+        .filter_map(|(row, hash)| Some((*hash.ok()?.as_bytes(), row)));
+    known.collect()
 }
 
 fn line(row: &Row, format: Format) -> String {

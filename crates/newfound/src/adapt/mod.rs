@@ -21,7 +21,7 @@ use crate::memory::{Bank, History, Queue};
 use crate::network::model::{Description, Model};
 use crate::network::{Engine, Network, Parameters, download, upload};
 use crate::optimiser::at_rest;
-use crate::outcome::{conclude, warn_about_collapse};
+use crate::outcome::conclude;
 use crate::run::{Checkpoint, EventLog, Manifest, RunFolder};
 use crate::supply::TargetViews;
 use crate::weights::Array;
@@ -60,10 +60,11 @@ pub fn check(source: &Description, images: usize, config: &AdaptConfig) -> Resul
         let message = format!(
             "{images} images are too few for {clusters} classes ({known} known and {private} private)"
         );
-        return Err(Error::request(
-            message,
-            "give more images, or fewer private classes with --private N",
-        ));
+        let hint = match private {
+            0 => "give more images",
+            _ => "give more images, or fewer private classes with --private N",
+        };
+        return Err(Error::request(message, hint));
     }
     if clusters < 2 {
         let message = "a single class leaves nothing to tell apart";
@@ -84,7 +85,7 @@ pub fn adapt(job: &Adaptation) -> Result<()> {
             job.folder.root().display()
         );
         job.observer.on(&Event::Warning { message });
-        return Ok(());
+        return forget(job);
     }
     let start = initialise(job, &identity)?;
     let network = Network::new(start.architecture(job), job.engine);
@@ -102,16 +103,18 @@ pub fn adapt(job: &Adaptation) -> Result<()> {
         identity,
     };
     loop_.run()?;
-    let history = &loop_.state.history;
-    warn_about_collapse(&history.pending, start.known, job.observer);
     conclude(job, &network, &start, &loop_.state.online)?;
-    // The result is on disk: what was kept for a resumption has done its duty.
-    for path in [
-        Checkpoint::<Progress>::path(&job.folder.checkpoint()),
-        Start::path(job.folder),
-    ] {
-        std::fs::remove_file(&path)
-            .map_err(|source| Error::io("remove the checkpoint", &path, source))?;
+    forget(job)
+}
+
+/// The result is on disk: what was kept for a resumption has done its duty.
+fn forget(job: &Adaptation) -> Result<()> {
+    let checkpoint = Checkpoint::<Progress>::path(&job.folder.checkpoint());
+    for path in [checkpoint, Start::path(job.folder)] {
+        if path.is_file() {
+            std::fs::remove_file(&path)
+                .map_err(|source| Error::io("remove the checkpoint", &path, source))?;
+        }
     }
     Ok(())
 }
@@ -370,6 +373,7 @@ impl Loop<'_> {
     fn save(&mut self) -> Result<()> {
         self.progress.event_bytes = self.log.sync()?;
         let checkpoint = pack(&self.state, &self.progress, &self.identity);
+        checkpoint.ensure_finite()?;
         let path: PathBuf = checkpoint.write(&self.job.folder.checkpoint())?;
         self.job.observer.on(&Event::Checkpoint { path });
         Ok(())

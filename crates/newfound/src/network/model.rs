@@ -31,6 +31,9 @@ pub struct Description {
     pub normalisation: Normalisation,
 }
 
+/// The largest side of a view: beyond it, one batch would not fit any memory.
+const MAX_SIDE: u32 = 8192;
+
 /// A model in memory.
 #[derive(Debug, Clone)]
 pub struct Model {
@@ -134,6 +137,61 @@ impl Model {
     }
 }
 
+/// Whether every class can be told from the others and from the private ones.
+pub fn check_names(classes: &[String]) -> Result<()> {
+    for (at, name) in classes.iter().enumerate() {
+        let problem = if is_private_name(name) {
+            "is a name that newfound gives to new classes"
+        } else if classes[..at].contains(name) {
+            "is the name of two classes"
+        } else {
+            continue;
+        };
+        return Err(Error::request(
+            format!("{name:?} {problem}"),
+            "give every class a name of its own, other than unknown-1, unknown-2, …",
+        ));
+    }
+    Ok(())
+}
+
+/// Whether this is `unknown-j`, the name of a private class.
+pub fn is_private_name(name: &str) -> bool {
+    let number = name.strip_prefix("unknown-");
+    number.is_some_and(|number| number.parse::<usize>().is_ok())
+}
+
+/// What is wrong with a description that a file carries.
+fn contradiction(description: &Description) -> Option<String> {
+    let Description {
+        architecture,
+        classes,
+        known,
+        private,
+        geometry,
+        normalisation,
+    } = description;
+    let outputs = architecture.outputs;
+    let sides = 1..=MAX_SIDE;
+    if classes.len() != outputs || known.checked_add(*private) != Some(outputs) || *known == 0 {
+        let names = classes.len();
+        return Some(format!(
+            "the classifier has {outputs} outputs but the model names {names} classes ({known} known, {private} private)"
+        ));
+    }
+    if !sides.contains(&geometry.crop) || !(geometry.crop..=MAX_SIDE).contains(&geometry.resize) {
+        let (crop, resize) = (geometry.crop, geometry.resize);
+        return Some(format!(
+            "the model wants images of {crop} out of {resize} pixels, which cannot be"
+        ));
+    }
+    let usable = normalisation.std.iter().all(|s| s.is_finite() && *s > 0.0);
+    if !usable || normalisation.mean.iter().any(|m| !m.is_finite()) {
+        return Some("the model's mean or standard deviation of colours cannot be".into());
+    }
+    None
+}
+
 fn own(text: &str, file: TensorFile, path: &Path) -> Result<Model> {
     let description: Description = serde_json::from_str(text).map_err(|error| {
         let message = format!(
@@ -145,26 +203,14 @@ fn own(text: &str, file: TensorFile, path: &Path) -> Result<Model> {
             "it was made by another version of newfound; train or adapt again with this one",
         )
     })?;
-    let Description {
-        architecture,
-        classes,
-        known,
-        private,
-        ..
-    } = &description;
-    if classes.len() != architecture.outputs || known + private != architecture.outputs {
-        let message = format!(
-            "the classifier has {} outputs but the model names {} classes ({known} known, {private} private): {}",
-            architecture.outputs,
-            classes.len(),
-            path.display()
-        );
+    if let Some(contradiction) = contradiction(&description) {
         return Err(Error::request(
-            message,
+            format!("{contradiction}: {}", path.display()),
             "the file is damaged; use another one",
         ));
     }
-    let network = Network::new(*architecture, Engine::Burn);
+    check_names(&description.classes[..description.known])?;
+    let network = Network::new(description.architecture, Engine::Burn);
     let arrays = fitting(file, &network, path)?;
     Ok(Model {
         description,
@@ -283,6 +329,7 @@ fn from_elsewhere(mut file: TensorFile, foreign: &Foreign, path: &Path) -> Resul
         }
         .into_arrays(),
     );
+    check_names(&classes)?;
     let architecture = Architecture {
         backbone,
         stride,

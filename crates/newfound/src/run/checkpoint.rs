@@ -35,6 +35,17 @@ impl<S: Integers> Checkpoint<S> {
         folder.join("state.safetensors")
     }
 
+    /// Refuses a state from which nothing good can follow, so that the last good one stays.
+    pub fn ensure_finite(&self) -> Result<()> {
+        match weights::check_finite(&self.tensors).first() {
+            None => Ok(()),
+            Some(first) => Err(Error::failed(
+                format!("the weights are no longer finite: {first} for example"),
+                "the last good checkpoint is kept; a smaller learning-rate usually helps",
+            )),
+        }
+    }
+
     /// Writes it, whole or not at all: one file, so state and tensors can never be of different moments.
     pub fn write(&self, folder: &Path) -> Result<PathBuf> {
         let path = Self::path(folder);

@@ -15,11 +15,23 @@ impl RunFolder {
     /// Makes the folder of a new run, or finds the one to resume.
     pub fn prepare(root: &Path, resume: bool) -> Result<Self> {
         let folder = Self { root: root.into() };
-        if !resume && root.is_dir() && folder.is_occupied()? {
+        if root.exists() && !root.is_dir() {
+            let message = format!("this is a file, not a folder: {}", root.display());
+            return Err(Error::request(message, "give another folder with --out"));
+        }
+        let is_run = folder.manifest().is_file();
+        if is_run && !resume {
             let message = format!("there is a run here already: {}", root.display());
             return Err(Error::request(
                 message,
                 "add --resume to go on with it, or give another folder with --out",
+            ));
+        }
+        if !is_run && root.is_dir() && folder.holds_other_things()? {
+            let message = format!("this folder is not empty: {}", root.display());
+            return Err(Error::request(
+                message,
+                "give a new or an empty folder with --out",
             ));
         }
         fs::create_dir_all(folder.checkpoint())
@@ -43,10 +55,14 @@ impl RunFolder {
         Ok(folder)
     }
 
-    fn is_occupied(&self) -> Result<bool> {
-        let mut entries = fs::read_dir(&self.root)
+    /// Whether there is anything but what a run leaves that was stopped before it had a manifest, and hidden files.
+    fn holds_other_things(&self) -> Result<bool> {
+        let entries = fs::read_dir(&self.root)
             .map_err(|source| Error::io("look into the run's folder", &self.root, source))?;
-        Ok(entries.next().is_some())
+        let ours =
+            |name: &str| name == "checkpoint" || name == "config.toml" || name.starts_with('.');
+        let mut names = entries.flatten().map(|entry| entry.file_name());
+        Ok(names.any(|name| !name.to_str().is_some_and(ours)))
     }
 
     /// The folder itself.

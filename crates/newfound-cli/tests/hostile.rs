@@ -276,6 +276,18 @@ fn a_finished_run_predicts_and_evaluates() {
     for key in keys {
         assert!(!scores[key].is_null(), "{key} is missing: {scores}");
     }
+    // The same images by other paths: a list with absolute ones.
+    let lines: Vec<String> = (0..5)
+        .flat_map(|class| (0..12).map(move |index| (class, index)))
+        .map(|(class, index)| {
+            let path = here.join(format!("target/class-{class}/{index:03}.bmp"));
+            format!("{} class-{class}", path.display())
+        })
+        .collect();
+    fs::write(here.join("labels.txt"), lines.join("\n")).unwrap();
+    let list = ["evaluate", "run", "--labels", "labels.txt", "--json"];
+    let by_list: serde_json::Value = serde_json::from_slice(&run_in(here, &list).stdout).unwrap();
+    assert_eq!(by_list, scores);
     let hos = scores["hos"].as_f64().unwrap();
     assert!((0.0..=100.0).contains(&hos));
     let per_class = scores["per_class"].as_array().unwrap();

@@ -95,8 +95,16 @@ pub fn table(evaluation: &Evaluation) -> String {
 
 /// The adapted classifier's other figures and its classes.
 fn details(scores: &Scores) -> String {
+    let true_p = scores.novel.true_p.as_ref().map_or(String::new(), |novel| {
+        format!(
+            "; with the true number of new classes: novel {}, NMI {}, ARI {}",
+            figure(novel.accuracy),
+            figure(novel.nmi),
+            figure(novel.ari)
+        )
+    });
     let mut text = format!(
-        "\nadapted: OS {}, UNK by class {}, HOS by class {}, FPR95 {}, OSCR {}, novel NMI {}, ARI {}\n\n{:<33}{:>7}{:>10}\n",
+        "\nadapted: OS {}, UNK by class {}, HOS by class {}, FPR95 {}, OSCR {}, novel NMI {}, ARI {}{}\n\n{:<33}{:>7}{:>10}\n",
         figure(scores.os),
         figure(scores.unk_macro),
         figure(scores.hos_macro),
@@ -104,6 +112,7 @@ fn details(scores: &Scores) -> String {
         figure(scores.oscr),
         figure(scores.novel.nmi),
         figure(scores.novel.ari),
+        true_p,
         "class",
         "images",
         "accuracy"

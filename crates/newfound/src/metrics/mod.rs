@@ -81,6 +81,9 @@ pub struct Novel {
     pub nmi: Option<f64>,
     /// Adjusted Rand index: [`adjusted_rand_index`].
     pub ari: Option<f64>,
+    /// The same figures with the true number of private classes, where they were computed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub true_p: Option<Box<Novel>>,
 }
 
 /// The result for one true class.
@@ -132,6 +135,7 @@ pub fn evaluate(
             accuracy: novel_accuracy(novel_rows, classes.known.len()),
             nmi: normalised_mutual_information(novel_rows),
             ari: adjusted_rand_index(novel_rows),
+            true_p: None,
         },
         per_class: per_class
             .map(|(name, tally)| class_score(name, tally))

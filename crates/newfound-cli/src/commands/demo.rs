@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use newfound::config::{AdaptConfig, StartNorm, TrainConfig};
+use newfound::config::{AdaptConfig, StartNorm, TeacherNorm, TrainConfig};
 use newfound::evaluate::evaluate;
 use newfound::events::{Event, Observer, Stage};
 use newfound::images::{Side, labelled};
@@ -95,11 +95,13 @@ pub fn run(args: &DemoArgs, terminal: &Terminal) -> Result<()> {
         foreign: Foreign::default(),
         out: &run,
         resume: false,
-        // The defaults, but for the statistics at the start and for the epochs. README.md says how they were chosen.
+        // The defaults, but for the epochs and for batch-norm: statistics of the target from the start, for the clustering
+        // and for the momentum model. README.md says how this was chosen.
         config: AdaptConfig {
             seed: *seed,
             epochs: 12,
             start_norm: StartNorm::Target,
+            teacher_norm: TeacherNorm::Eval,
             ..AdaptConfig::default()
         },
     };

@@ -238,6 +238,23 @@ fn an_interrupt_leaves_a_checkpoint_and_says_how_to_go_on() {
     assert!(checkpoint.exists());
     let shown = run_in(place.path(), &["inspect", "run"]);
     assert!(String::from_utf8_lossy(&shown.stdout).contains("unfinished"));
+    for arguments in [
+        vec!["evaluate", "run", "--labels", "target"],
+        vec!["report", "run"],
+        vec!["predict", "target", "--model", "run"],
+    ] {
+        let output = newfound()
+            .current_dir(place.path())
+            .args(&arguments)
+            .output()
+            .unwrap();
+        let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {messages}");
+        assert!(
+            messages.contains("not finished") && messages.contains("--resume"),
+            "{messages}"
+        );
+    }
 }
 
 #[test]

@@ -37,13 +37,6 @@ pub struct Evaluation {
 
 /// Scores every way to predict against the labels of the run's images.
 pub fn evaluate(folder: &RunFolder, labels: &LabelledList) -> Result<Evaluation> {
-    if !folder.model().is_file() {
-        let message = format!("this run is not finished: {}", folder.root().display());
-        return Err(Error::request(
-            message,
-            "finish it with newfound adapt … --resume",
-        ));
-    }
     let description = Model::read(&folder.model(), &Foreign::default())?.description;
     let rows = read_predictions(&folder.predictions())?;
     let probabilities = Probabilities::read(&folder.probabilities())?;

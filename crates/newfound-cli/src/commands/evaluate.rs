@@ -11,7 +11,7 @@ use crate::args::{EvaluateArgs, Way};
 use crate::terminal::Terminal;
 
 pub fn run(args: &EvaluateArgs, terminal: &Terminal) -> Result<()> {
-    let folder = RunFolder::open(&args.run)?;
+    let folder = RunFolder::finished(&args.run)?;
     let labels = labelled(&args.labels, args.split, Side::Both, None)?;
     let evaluation = evaluate(&folder, &labels)?;
     if evaluation.unlabelled > 0 {

@@ -24,15 +24,13 @@ pub fn run(args: &InspectArgs, terminal: &Terminal) -> Result<()> {
     Ok(())
 }
 
-/// Weights are told by their name here: an image or a list never ends like this.
+/// Whether these are weights by their ending, or a file that is neither a list nor an image and can be read as weights.
 fn is_weights(path: &Path) -> bool {
-    let ending = path
-        .extension()
-        .and_then(|ending| ending.to_str())
-        .unwrap_or_default();
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    let ending = ending.unwrap_or_default().to_ascii_lowercase();
+    let known = ["safetensors", "pth", "pt", "bin", "ckpt", "tar"].contains(&ending.as_str());
     path.is_file()
-        && ["safetensors", "pth", "pt", "bin", "ckpt", "tar"]
-            .contains(&ending.to_ascii_lowercase().as_str())
+        && (known || images::list(path, None).is_err() && newfound::weights::read(path).is_ok())
 }
 
 fn model(path: &Path) -> Result<String> {

@@ -20,14 +20,7 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<()> {
     let place = device::place(&args.device)?;
     let foreign = args.foreign.to_foreign()?;
     let (model, reference, rows) = if args.model.is_dir() {
-        let folder = RunFolder::open(&args.model)?;
-        if !folder.model().is_file() {
-            let message = format!("this run is not finished: {}", args.model.display());
-            return Err(Error::request(
-                message,
-                "finish it with newfound adapt … --resume",
-            ));
-        }
+        let folder = RunFolder::finished(&args.model)?;
         (
             Model::read(&folder.model(), &foreign)?,
             Some(Reference::read(&folder.bank())?),

@@ -19,7 +19,7 @@ use crate::terminal::Terminal;
 const THUMBNAIL: u32 = 96;
 
 pub fn run(args: &ReportArgs, terminal: &Terminal) -> Result<()> {
-    let folder = RunFolder::open(&args.run)?;
+    let folder = RunFolder::finished(&args.run)?;
     write(&folder, None)?;
     terminal.say(&format!("report      {}", folder.report().display()));
     Ok(())

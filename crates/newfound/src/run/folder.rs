@@ -55,6 +55,19 @@ impl RunFolder {
         Ok(folder)
     }
 
+    /// An existing run that has come to its end.
+    pub fn finished(root: &Path) -> Result<Self> {
+        let folder = Self::open(root)?;
+        if !folder.model().is_file() {
+            let message = format!("this run is not finished: {}", root.display());
+            return Err(Error::request(
+                message,
+                "finish it with newfound adapt … --resume",
+            ));
+        }
+        Ok(folder)
+    }
+
     /// Whether there is anything but what a run leaves that was stopped before it had a manifest, and hidden files.
     fn holds_other_things(&self) -> Result<bool> {
         let entries = fs::read_dir(&self.root)

@@ -12,7 +12,7 @@ use crate::initialise::{Start, arg_max};
 use crate::network::model::Model;
 use crate::network::{Network, Parameters, download};
 use crate::pseudo_labels::{nearest, neighbour_consensus};
-use crate::run::{Probabilities, Row, write_predictions};
+use crate::run::{Probabilities, Row, take_matrix, write_predictions};
 use crate::supply::{Outputs, infer};
 use crate::uncertainty::{class_separation, neighbour_consensus_uncertainty};
 use crate::weights::{self, Array};
@@ -83,18 +83,7 @@ impl Reference {
             .get("neighbours")
             .and_then(|text| text.parse().ok())
             .unwrap_or(10);
-        let mut take = |name: &str| {
-            file.tensors
-                .remove(name)
-                .filter(|array| array.shape.len() == 2)
-                .ok_or_else(|| {
-                    let message = format!(
-                        "there is no matrix {name:?} in this file: {}",
-                        path.display()
-                    );
-                    Error::request(message, "it is damaged; run adapt again")
-                })
-        };
+        let mut take = |name: &str| take_matrix(&mut file.tensors, name, path);
         Ok(Self {
             features: take("features")?,
             probabilities: take("probabilities")?,

@@ -23,4 +23,5 @@ pub use checkpoint::{Checkpoint, Integers};
 pub use event_log::EventLog;
 pub use folder::RunFolder;
 pub use manifest::{BadFile, HashedFile, Manifest, digest};
+pub(crate) use predictions::take_matrix;
 pub use predictions::{Probabilities, Row, csv_line, read_predictions, write_predictions};

@@ -93,18 +93,7 @@ impl Probabilities {
     /// Reads them.
     pub fn read(path: &Path) -> Result<Self> {
         let mut tensors = weights::read(path)?.tensors;
-        let mut take = |name: &str| {
-            tensors
-                .remove(name)
-                .filter(|array| array.shape.len() == 2)
-                .ok_or_else(|| {
-                    let message = format!(
-                        "there is no matrix {name:?} in this file: {}",
-                        path.display()
-                    );
-                    Error::request(message, "it is damaged; run adapt again")
-                })
-        };
+        let mut take = |name: &str| take_matrix(&mut tensors, name, path);
         Ok(Self {
             adapted: take("adapted")?,
             refined: take("refined")?,
@@ -112,6 +101,22 @@ impl Probabilities {
             clustering: take("clustering")?,
         })
     }
+}
+
+/// Takes a matrix out of the tensors that a run has written.
+pub(crate) fn take_matrix(
+    tensors: &mut BTreeMap<String, Array>,
+    name: &str,
+    path: &Path,
+) -> Result<Array> {
+    let matrix = tensors.remove(name).filter(|array| array.shape.len() == 2);
+    matrix.ok_or_else(|| {
+        let message = format!(
+            "there is no matrix {name:?} in this file: {}",
+            path.display()
+        );
+        Error::request(message, "it is damaged; run adapt again")
+    })
 }
 
 /// One row as a line of CSV.

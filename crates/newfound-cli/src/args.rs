@@ -188,6 +188,9 @@ pub struct PredictArgs {
     /// Where to compute.
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     pub device: String,
+    /// Largest share of unreadable images that is still accepted; the others are predicted all the same.
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
+    pub max_bad: f64,
     /// About a model made elsewhere.
     #[command(flatten)]
     pub foreign: ForeignArgs,

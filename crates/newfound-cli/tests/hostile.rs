@@ -5,22 +5,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{adaptation, draw, newfound, run_in, workplace};
-
-/// Exit code and messages.
-fn outcome(folder: &Path, arguments: &[&str]) -> (i32, String) {
-    let output = newfound()
-        .current_dir(folder)
-        .args(arguments)
-        .output()
-        .unwrap();
-    let text = format!(
-        "{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    (output.status.code().expect("an exit code: no crash"), text)
-}
+use common::{adaptation, draw, outcome, run_in, workplace};
 
 /// The names of everything in a folder.
 fn listing(folder: &Path) -> Vec<String> {

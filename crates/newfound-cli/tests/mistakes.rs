@@ -64,7 +64,7 @@ fn requests_that_cannot_work() {
     .unwrap();
     fs::write(
         here.join("list.txt"),
-        "target/class-0/000.bmp\ntarget/nowhere.bmp\nelsewhere.bmp\n",
+        "target/nothing.bmp 1\ntarget/nowhere.bmp\nelsewhere.bmp\n",
     )
     .unwrap();
     draw(&here.join("few"), 0..1, 4, true);
@@ -89,7 +89,14 @@ fn requests_that_cannot_work() {
         "mistyped-key",
         &adapt(
             "target",
-            &["--set", "neighbors=5", "--set", "contrast=simclr"],
+            &[
+                "--set",
+                "neighbors=5",
+                "--set",
+                "contrast=simclr",
+                "--set",
+                "epochs",
+            ],
         ),
     );
     assert_snapshot(

@@ -350,6 +350,21 @@ fn a_model_trained_in_two_parts_is_the_model_trained_at_once() {
     }
     signal(&child, "-KILL");
     let _ = child.wait();
+    // Another training is refused, with what differs.
+    let mut other = arguments("parts.safetensors");
+    other.extend(["--seed", "5"]);
+    let (code, text) = common::outcome(place.path(), &other);
+    assert_eq!(code, 2, "{text}");
+    assert!(text.contains("seed = 0 then, seed = 5 now"), "{text}");
+    // So is a checkpoint of which a byte has changed.
+    let whole = fs::read(&checkpoint).unwrap();
+    let mut changed = whole.clone();
+    *changed.last_mut().unwrap() ^= 1;
+    fs::write(&checkpoint, changed).unwrap();
+    let (code, text) = common::outcome(place.path(), &arguments("parts.safetensors"));
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("damaged"), "{text}");
+    fs::write(&checkpoint, whole).unwrap();
     // Interrupted once more, within an epoch: what was done of it is kept.
     let child = start(place.path(), &arguments("parts.safetensors"));
     std::thread::sleep(Duration::from_millis(60));

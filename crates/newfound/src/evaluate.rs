@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::adapt::matrix;
+use crate::atomic;
 use crate::clustering::{KMeans, KMeansOptions, k_means};
 use crate::device::place;
 use crate::error::{Error, Result};
 use crate::images::LabelledList;
 use crate::metrics::{self, Classes, Prediction, Scores, Truth};
 use crate::network::model::{Foreign, Model};
-use crate::outcome::Reference;
 use crate::request::hash_file;
 use crate::run::{Manifest, Probabilities, RunFolder, read_predictions};
 use crate::weights::Array;
@@ -20,7 +20,7 @@ use crate::weights::Array;
 pub const ENTROPY_THRESHOLD: f64 = 0.5;
 
 /// Four ways to predict the same images, scored.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
     /// The source model as it is, unknown by entropy.
     pub source_only: Scores,
@@ -35,11 +35,54 @@ pub struct Evaluation {
     pub unlabelled: usize,
 }
 
+impl Evaluation {
+    /// Keeps it in the run, for the report.
+    pub fn write(&self, folder: &RunFolder) -> Result<()> {
+        let path = folder.evaluation();
+        let text = serde_json::to_vec_pretty(self).expect("scores are plain data");
+        atomic::write(&path, &text).map_err(|source| Error::io("write the scores", &path, source))
+    }
+
+    /// The one the run keeps, if it was ever evaluated.
+    pub fn read(folder: &RunFolder) -> Result<Option<Self>> {
+        let path = folder.evaluation();
+        if !path.is_file() {
+            return Ok(None);
+        }
+        let text =
+            std::fs::read(&path).map_err(|source| Error::io("read the scores", &path, source))?;
+        serde_json::from_slice(&text).map(Some).map_err(|error| {
+            let message = format!(
+                "the scores cannot be understood ({error}): {}",
+                path.display()
+            );
+            Error::request(message, "they are damaged; run evaluate again")
+        })
+    }
+}
+
 /// Scores every way to predict against the labels of the run's images.
 pub fn evaluate(folder: &RunFolder, labels: &LabelledList) -> Result<Evaluation> {
     let description = Model::read(&folder.model(), &Foreign::default())?.description;
     let rows = read_predictions(&folder.predictions())?;
     let probabilities = Probabilities::read(&folder.probabilities())?;
+    let outputs = description.classes.len();
+    let fits = |table: &Array, width| table.shape == [rows.len(), width];
+    if !fits(&probabilities.features, probabilities.features.shape[1])
+        || !fits(&probabilities.adapted, outputs)
+        || !fits(&probabilities.refined, outputs)
+        || !fits(&probabilities.clustering, outputs)
+        || !fits(&probabilities.source, description.known)
+    {
+        let message = format!(
+            "model, predictions and probabilities do not belong together: {}",
+            folder.root().display()
+        );
+        return Err(Error::failed(
+            message,
+            "its files are damaged; run adapt again",
+        ));
+    }
     let known: Vec<String> = description.classes[..description.known].to_vec();
     let private: Vec<String> = labels
         .classes
@@ -107,19 +150,6 @@ pub fn evaluate(folder: &RunFolder, labels: &LabelledList) -> Result<Evaluation>
             Error::failed(message, "its files are damaged; run adapt again")
         })
     };
-    if [&probabilities.adapted, &probabilities.source]
-        .iter()
-        .any(|table| table.shape[0] != rows.len())
-    {
-        let message = format!(
-            "predictions and probabilities differ in length: {}",
-            folder.root().display()
-        );
-        return Err(Error::failed(
-            message,
-            "its files are damaged; run adapt again",
-        ));
-    }
     let count = description.known;
     let plain = |row: &[f32]| Prediction::from_probabilities(row, count);
     let mut adapted = score(&probabilities.adapted, description.private, &plain)?;
@@ -132,7 +162,8 @@ pub fn evaluate(folder: &RunFolder, labels: &LabelledList) -> Result<Evaluation>
         .collect();
     let rows_of_pairs: Vec<usize> = pairs.iter().map(|&(row, _)| row).collect();
     let true_p = private.len();
-    if let Some(labels) = regrouped(folder, &rows_of_pairs, &labels, count, true_p)? {
+    let features = &probabilities.features;
+    if let Some(labels) = regrouped(features, &rows_of_pairs, &labels, count, true_p)? {
         let classes = Classes {
             known: known.clone(),
             private: private.clone(),
@@ -173,8 +204,11 @@ fn by_content(
         .collect();
     let mut found = BTreeMap::new();
     for image in 0..labels.images.len() {
-        let hash = hash_file(&labels.images.full_path(image))?;
-        if let Some(&row) = row_of.get(hash.as_str()) {
+        let path = labels.images.full_path(image);
+        if !path.is_file() {
+            continue;
+        }
+        if let Some(&row) = row_of.get(hash_file(&path)?.as_str()) {
             found.insert(row, truth_of(&labels.classes[labels.labels[image]]));
         }
     }
@@ -184,16 +218,14 @@ fn by_content(
 /// The labels of some rows of the run, with the images that are called unknown sorted anew into the true number of
 /// private classes, by k-means on the adapted features; none where there are too few of them.
 fn regrouped(
-    folder: &RunFolder,
+    features: &Array,
     rows: &[usize],
     labels: &[usize],
     known: usize,
     true_p: usize,
 ) -> Result<Option<Vec<usize>>> {
     let unknown: Vec<usize> = (0..labels.len()).filter(|&i| labels[i] >= known).collect();
-    let features = Reference::read(&folder.bank())?.features;
-    let inside = rows.iter().all(|&row| row < features.shape[0]);
-    if true_p == 0 || unknown.len() < true_p || !inside {
+    if true_p == 0 || unknown.len() < true_p {
         return Ok(None);
     }
     let width = features.shape[1];
@@ -250,8 +282,6 @@ mod tests {
 
     #[test]
     fn unknown_images_are_sorted_into_the_true_number_of_classes() {
-        let place = tempfile::tempdir().unwrap();
-        let folder = RunFolder::prepare(&place.path().join("run"), false).unwrap();
         // Rows 1, 2, 4 and 5 are unknown and lie in two directions; row 3 belongs to no labelled image.
         let values = [
             [1.0, 0.0],
@@ -261,23 +291,26 @@ mod tests {
             [-1.0, 0.0],
             [-1.0, 0.1],
         ];
-        let matrix = |values: Vec<f32>, width| Array {
-            shape: vec![values.len() / width, width],
-            values,
+        let features = Array {
+            shape: vec![6, 2],
+            values: values.concat(),
         };
-        let tensors = BTreeMap::from([
-            ("features".to_string(), matrix(values.concat(), 2)),
-            ("probabilities".to_string(), matrix(vec![0.5; 12], 2)),
-        ]);
-        crate::weights::write(folder.bank(), &tensors, &BTreeMap::new()).unwrap();
         let rows = [0, 1, 2, 4, 5];
         let labels = [0, 1, 2, 3, 1];
-        let found = regrouped(&folder, &rows, &labels, 1, 2).unwrap().unwrap();
+        let found = regrouped(&features, &rows, &labels, 1, 2).unwrap().unwrap();
         assert_eq!(found[0], 0, "a known image stays what it is");
         assert_eq!((found[1], found[3]), (found[2], found[4]));
         assert!(found[1] != found[3] && found[1..].iter().all(|label| [1, 2].contains(label)));
         // Fewer unknown images than classes, and no private class at all.
-        assert!(regrouped(&folder, &rows, &labels, 1, 5).unwrap().is_none());
-        assert!(regrouped(&folder, &rows, &labels, 1, 0).unwrap().is_none());
+        assert!(
+            regrouped(&features, &rows, &labels, 1, 5)
+                .unwrap()
+                .is_none()
+        );
+        assert!(
+            regrouped(&features, &rows, &labels, 1, 0)
+                .unwrap()
+                .is_none()
+        );
     }
 }

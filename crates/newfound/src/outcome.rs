@@ -5,13 +5,16 @@ use std::collections::BTreeMap;
 use burn::tensor::{Device, Tensor};
 
 use crate::adapt::{Adaptation, adapted_description, array, matrix};
+use crate::config::AdaptConfig;
 use crate::error::{Error, Result};
 use crate::events::{Event, Observer, Stage};
 use crate::geometry::normalise_rows;
 use crate::initialise::{Start, arg_max};
+use crate::memory::Bank;
 use crate::network::model::Model;
 use crate::network::{Network, Parameters, download};
 use crate::pseudo_labels::{nearest, neighbour_consensus};
+use crate::random::Stream;
 use crate::run::{Probabilities, Row, take_matrix, write_predictions};
 use crate::supply::{Outputs, infer};
 use crate::uncertainty::{class_separation, neighbour_consensus_uncertainty};
@@ -20,6 +23,8 @@ use crate::weights::{self, Array};
 /// Features and probabilities of known images that refine the predictions of others.
 #[derive(Debug, Clone)]
 pub struct Reference {
+    /// The image of the run that each row is of, ascending: M.
+    pub images: Vec<usize>,
     /// Unit-length features: [M, D].
     pub features: Array,
     /// Probabilities: [M, K].
@@ -40,8 +45,25 @@ pub struct Refined {
 }
 
 impl Reference {
-    /// Refines the predictions of images with these features; `own` gives the reference row of each image, or any number
-    /// beyond the last row for a new image: a row never votes for itself.
+    /// The bank as it is after the last epoch: at most `limit` images of the run, drawn as at its beginning.
+    fn of(features: &Array, probabilities: &Array, config: &AdaptConfig, device: &Device) -> Self {
+        let mut draws = Stream::new(config.seed, "bank", &[]);
+        let images = Bank::choose(features.shape[0], config.bank, &mut draws);
+        let bank = Bank::new(
+            images,
+            matrix(features, device),
+            matrix(probabilities, device),
+        );
+        Self {
+            features: array(&bank.features),
+            probabilities: array(&bank.probabilities),
+            images: bank.images,
+            neighbours: config.neighbours,
+        }
+    }
+
+    /// Refines the predictions of images with these features; `own` says which image of the run each of them is, any larger
+    /// number for a new one: an image never votes for itself.
     pub fn refine(
         &self,
         features: &Array,
@@ -49,13 +71,12 @@ impl Reference {
         prototypes: Tensor<2>,
         device: &Device,
     ) -> Refined {
-        let rows = self.features.shape[0];
-        let others = rows - usize::from(own.iter().any(|&row| row < rows));
-        let bank_images: Vec<usize> = (0..rows).collect();
+        let votes = |image: &usize| self.images.binary_search(image).is_ok();
+        let others = self.images.len() - usize::from(own.iter().any(votes));
         let z = matrix(features, device); // [B, D]
         let bank = matrix(&self.features, device);
         let k = self.neighbours.min(others);
-        let neighbours = nearest(normalise_rows(z.clone()), own, bank, &bank_images, k);
+        let neighbours = nearest(normalise_rows(z.clone()), own, bank, &self.images, k);
         let refined = neighbour_consensus(matrix(&self.probabilities, device), neighbours);
         let u_nc = neighbour_consensus_uncertainty(refined.clone());
         let separation = class_separation(z, refined.clone(), prototypes);
@@ -67,7 +88,13 @@ impl Reference {
     }
 
     fn write(&self, path: &std::path::Path) -> Result<()> {
+        // Whole numbers up to 2²⁴ are exact in f32; there are never more images.
+        let images = Array {
+            shape: vec![self.images.len(), 1],
+            values: self.images.iter().map(|&image| image as f32).collect(),
+        };
         let tensors = BTreeMap::from([
+            ("images".to_string(), images),
             ("features".to_string(), self.features.clone()),
             ("probabilities".to_string(), self.probabilities.clone()),
         ]);
@@ -84,11 +111,26 @@ impl Reference {
             .and_then(|text| text.parse().ok())
             .unwrap_or(10);
         let mut take = |name: &str| take_matrix(&mut file.tensors, name, path);
-        Ok(Self {
+        let images = take("images")?.values;
+        let reference = Self {
+            images: images.into_iter().map(|image| image as usize).collect(),
             features: take("features")?,
             probabilities: take("probabilities")?,
             neighbours,
-        })
+        };
+        let rows = reference.images.len();
+        let ascending = reference.images.windows(2).all(|pair| pair[0] < pair[1]);
+        let whole = reference.features.shape[0] == rows && reference.probabilities.shape[0] == rows;
+        if rows < 2 || !ascending || !whole {
+            let message = format!("this is no bank of a run: {}", path.display());
+            return Err(Error::request(message, "it is damaged; run adapt again"));
+        }
+        Ok(reference)
+    }
+
+    /// Whether a model with this many features and classes can ask it.
+    pub fn fits(&self, features: usize, classes: usize) -> bool {
+        self.features.shape[1] == features && self.probabilities.shape[1] == classes
     }
 }
 
@@ -153,11 +195,7 @@ pub(crate) fn conclude(
     }
     let labels = probabilities.values.chunks_exact(classes).map(arg_max);
     warn_about_collapse(&labels.collect::<Vec<_>>(), start.known, observer);
-    let reference = Reference {
-        features: array(&normalise_rows(matrix(&features, device))),
-        probabilities: probabilities.clone(),
-        neighbours: job.config.neighbours,
-    };
+    let reference = Reference::of(&features, &probabilities, job.config, device);
     let own: Vec<usize> = (0..images.len()).collect();
     let refined = reference.refine(&features, &own, network.prototypes(online), device);
     let rows = probabilities
@@ -179,6 +217,7 @@ pub(crate) fn conclude(
         .collect();
     reference.write(&folder.bank())?;
     Probabilities {
+        features,
         adapted: probabilities,
         refined: refined.probabilities,
         source: start.source.clone(),
@@ -194,7 +233,7 @@ pub(crate) fn conclude(
     .write(&folder.model())
 }
 
-/// Says so when almost everything fell into one class, or everything is unknown, or nothing is.
+/// Says so when almost everything fell into one class, or everything is unknown.
 fn warn_about_collapse(labels: &[usize], known: usize, observer: &dyn Observer) {
     let count = labels.len() as f64;
     let share = |of: &dyn Fn(usize) -> bool| {
@@ -217,4 +256,36 @@ fn warn_about_collapse(labels: &[usize], known: usize, observer: &dyn Observer) 
         return;
     };
     observer.on(&Event::Warning { message });
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    /// The warnings about these labels, of which the first two are known classes.
+    fn warnings(labels: &[usize]) -> Vec<String> {
+        struct Ear(Mutex<Vec<String>>);
+        impl Observer for Ear {
+            fn on(&self, event: &Event) {
+                if let Event::Warning { message } = event {
+                    self.0.lock().unwrap().push(message.clone());
+                }
+            }
+        }
+        let ear = Ear(Mutex::new(Vec::new()));
+        warn_about_collapse(labels, 2, &ear);
+        ear.0.into_inner().unwrap()
+    }
+
+    #[test]
+    fn a_collapse_is_said() {
+        let one_class = [vec![1; 99], vec![0]].concat();
+        assert!(warnings(&one_class)[0].contains("99 % of the images ended in one class"));
+        let unknown: Vec<usize> = (0..100).map(|i| 2 + i % 3).collect();
+        assert!(warnings(&unknown)[0].contains("every image ended as unknown"));
+        let spread: Vec<usize> = (0..100).map(|i| i % 5).collect();
+        assert!(warnings(&spread).is_empty());
+    }
 }

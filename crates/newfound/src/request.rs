@@ -131,6 +131,29 @@ pub fn train(request: &TrainRequest, place: &Place, observer: &dyn Observer) -> 
             "give a file for the model, such as --out source.safetensors",
         ));
     }
+    if request.out.exists() && !train::checkpoint_folder(request.out).exists() {
+        if request.resume {
+            let message = format!(
+                "this training is complete; there is nothing to resume: {}",
+                request.out.display()
+            );
+            observer.on(&Event::Warning { message });
+            return Model::read(request.out, &Foreign::default());
+        }
+        let message = format!("there is a file here already: {}", request.out.display());
+        return Err(Error::request(
+            message,
+            "give another one with --out, or remove it",
+        ));
+    }
+    if train::checkpoint_folder(request.out).exists() && !request.resume {
+        let folder = train::checkpoint_folder(request.out);
+        let message = format!("a training was interrupted here: {}", folder.display());
+        return Err(Error::request(
+            message,
+            "add --resume to go on with it, give another --out, or remove that folder",
+        ));
+    }
     let list = images::labelled(
         request.images,
         request.split,
@@ -194,7 +217,12 @@ pub fn train(request: &TrainRequest, place: &Place, observer: &dyn Observer) -> 
     let survey = surveyed(&list.images, request.config.max_bad, observer)?;
     let source = readable(&list, &survey);
     let hashes: Vec<String> = survey.good.iter().map(|image| hex(&image.blake3)).collect();
-    let identity = format!("{weights_hash}\n{}\n{}", place.name, hashes.join("\n"));
+    let identity = format!(
+        "weights = {weights_hash}\ndevice = {}\nimages = {} with blake3 {}\n",
+        place.name,
+        hashes.len(),
+        blake3::hash(hashes.join("\n").as_bytes())
+    );
     let model = train::train(&train::Training {
         description: &description,
         body: body.as_ref(),
@@ -294,19 +322,20 @@ pub fn surveyed(list: &ImageList, max_bad: f64, observer: &dyn Observer) -> Resu
         );
         observer.on(&Event::Warning { message });
     }
-    let percent = 100.0 * survey.bad.len() as f64 / list.len() as f64;
-    if survey.good.is_empty() || percent > max_bad {
-        let message = format!(
-            "{} of {} images cannot be read",
-            survey.bad.len(),
-            list.len()
-        );
-        let hint = format!(
-            "more than {max_bad} % is an error; repair or remove them, or allow more with --max-bad PERCENT"
-        );
-        return Err(Error::failed(message, hint));
-    }
+    accept_bad(survey.bad.len(), list.len(), max_bad)?;
     Ok(survey)
+}
+
+/// More unreadable images than `max_bad` percent, or nothing else, is an error.
+pub fn accept_bad(bad: usize, all: usize, max_bad: f64) -> Result<()> {
+    if bad < all && 100.0 * bad as f64 / all as f64 <= max_bad {
+        return Ok(());
+    }
+    let message = format!("{bad} of {all} images cannot be read");
+    let hint = format!(
+        "more than {max_bad} % is an error; repair or remove them, or allow more with --max-bad PERCENT"
+    );
+    Err(Error::failed(message, hint))
 }
 
 /// blake3 of a file's content, in hexadecimal.

@@ -48,7 +48,7 @@ pub struct Training<'a> {
     pub out: &'a Path,
     /// Go on with an interrupted training.
     pub resume: bool,
-    /// What else a checkpoint must agree on: a hash of images and weights.
+    /// What else a checkpoint must agree on, one `name = value` to a line: weights, device, images.
     pub identity: &'a str,
     /// Where tensors live.
     pub device: &'a Device,
@@ -147,7 +147,8 @@ pub fn forget_checkpoint(out: &Path) -> Result<()> {
         .map_err(|source| Error::io("remove the checkpoint", &folder, source))
 }
 
-fn checkpoint_folder(out: &Path) -> PathBuf {
+/// Where the checkpoint of a training with this model stands.
+pub fn checkpoint_folder(out: &Path) -> PathBuf {
     let mut name = out.as_os_str().to_os_string();
     name.push(".checkpoint");
     name.into()
@@ -345,11 +346,27 @@ fn judge(
     Ok(Some((100.0 * right as f64 / count, loss / count)))
 }
 
+/// All that a training is a function of, one `name = value` to a line.
 fn identity(job: &Training) -> String {
     let config = toml::to_string(job.config).expect("plain data");
-    let description = serde_json::to_string(job.description).expect("plain data");
-    let whole = format!("{config}\n{description}\n{}", job.identity);
-    blake3::hash(whole.as_bytes()).to_hex().to_string()
+    let description = serde_json::to_value(job.description).expect("plain data");
+    let described = description.as_object().into_iter().flatten();
+    let described: String = described
+        .map(|(name, value)| format!("{name} = {value}\n"))
+        .collect();
+    format!("{config}{described}{}", job.identity)
+}
+
+/// The first line in which two identities differ, in words.
+fn difference(then: &str, now: &str) -> String {
+    let pair = then
+        .lines()
+        .zip(now.lines())
+        .find(|(then, now)| then != now);
+    match pair {
+        Some((then, now)) => format!("{then} then, {now} now"),
+        None => "it is from another version".to_string(),
+    }
 }
 
 fn save(job: &Training, state: &State, identity: &str) -> Result<()> {
@@ -389,7 +406,8 @@ fn resumed(job: &Training, network: &Network, identity: &str) -> Result<Option<S
     };
     if checkpoint.identity != identity {
         let message = format!(
-            "the checkpoint belongs to another training: {}",
+            "the checkpoint belongs to another training: {}: {}",
+            difference(&checkpoint.identity, identity),
             checkpoint_folder(job.out).display()
         );
         return Err(Error::request(

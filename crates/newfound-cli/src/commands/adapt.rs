@@ -26,7 +26,7 @@ pub fn run(args: &AdaptArgs, terminal: &Terminal) -> Result<()> {
         config: configuration(&args.work, args.preset.as_deref(), more)?,
     };
     let folder = adapt(&request, &place, terminal)?;
-    super::report::write(&folder, None)?;
+    super::report::write(&folder)?;
     let rows = read_predictions(&folder.predictions())?;
     let unknown: Vec<&str> = rows
         .iter()

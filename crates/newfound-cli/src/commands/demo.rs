@@ -9,6 +9,7 @@ use newfound::images::{Side, labelled};
 use newfound::network::Backbone;
 use newfound::network::model::Foreign;
 use newfound::request::{AdaptRequest, TrainRequest, adapt, train};
+use newfound::train::checkpoint_folder;
 use newfound::{Error, ErrorKind, Result, atomic, demo, device};
 
 use crate::args::DemoArgs;
@@ -39,6 +40,23 @@ pub fn run(args: &DemoArgs, terminal: &Terminal) -> Result<()> {
     let model = out.join("source.safetensors");
     let run = out.join("run");
     let general = out.join("general.safetensors");
+    // The demo owns its folder: what an earlier demo left in it is replaced.
+    for left in [
+        &run,
+        &checkpoint_folder(&model),
+        &checkpoint_folder(&general),
+    ] {
+        if left.is_dir() {
+            std::fs::remove_dir_all(left)
+                .map_err(|source| Error::io("remove the earlier demo's run", left, source))?;
+        }
+    }
+    for left in [&model, &general] {
+        if left.is_file() {
+            std::fs::remove_file(left)
+                .map_err(|source| Error::io("remove the earlier demo's model", left, source))?;
+        }
+    }
     let learn = |images: &Path, weights: Option<&Path>, out: &Path, config: TrainConfig| {
         let request = TrainRequest {
             images,
@@ -83,11 +101,6 @@ pub fn run(args: &DemoArgs, terminal: &Terminal) -> Result<()> {
     terminal.say(&format!(
         "3. It is adapted to another place, without labels; there are new things: {private}."
     ));
-    // The demo owns its folder: a run of an earlier demo in it is replaced.
-    if run.is_dir() {
-        std::fs::remove_dir_all(&run)
-            .map_err(|source| Error::io("remove the earlier demo's run", &run, source))?;
-    }
     let request = AdaptRequest {
         images: &folders.target,
         split: None,
@@ -111,7 +124,8 @@ pub fn run(args: &DemoArgs, terminal: &Terminal) -> Result<()> {
     let scores = serde_json::to_vec_pretty(&evaluation).expect("scores are plain data");
     let path = out.join("scores.json");
     atomic::write(&path, &scores).map_err(|source| Error::io("write the scores", &path, source))?;
-    super::report::write(&folder, Some(&evaluation))?;
+    evaluation.write(&folder)?;
+    super::report::write(&folder)?;
     terminal.data(&super::evaluate::table(&evaluation));
     terminal.say(&format!("report      {}", folder.report().display()));
     Ok(())

@@ -42,7 +42,8 @@ pub fn run(args: &EvaluateArgs, terminal: &Terminal) -> Result<()> {
         terminal.data(&details(&evaluation.adapted));
     }
     // The scores are there, whatever becomes of the page.
-    if let Err(error) = super::report::write(&folder, Some(&evaluation)) {
+    let kept = evaluation.write(&folder);
+    if let Err(error) = kept.and_then(|()| super::report::write(&folder)) {
         let message = format!("the report was not written: {error}");
         terminal.on(&Event::Warning { message });
     }

@@ -10,7 +10,7 @@ pub mod train;
 
 use std::path::Path;
 
-use newfound::config::{Configuration, resolve};
+use newfound::config::{Configuration, Problem, resolve};
 use newfound::network::model::Foreign;
 use newfound::{Error, Result};
 use toml::{Table, Value};
@@ -24,15 +24,17 @@ fn configuration<C: Configuration>(
     more: Table,
 ) -> Result<C> {
     let file = work.config.as_deref().map(read_table).transpose()?;
-    let mut flags = Table::new();
+    let (mut flags, mut problems) = (Table::new(), Vec::new());
     for pair in &work.set {
-        let (key, value) = pair.split_once('=').ok_or_else(|| {
-            Error::request(
-                format!("{pair:?} is not of the form KEY=VALUE"),
-                "for example --set neighbours=5",
-            )
-        })?;
-        flags.insert(key.trim().to_string(), parse_value(value.trim()));
+        match pair.split_once('=') {
+            Some((key, value)) => {
+                flags.insert(key.trim().to_string(), parse_value(value.trim()));
+            }
+            None => problems.push(Problem {
+                key: format!("--set {pair}"),
+                message: "not of the form KEY=VALUE, such as --set neighbours=5".to_string(),
+            }),
+        }
     }
     let mut set = |key: &str, value: Option<Value>| {
         if let Some(value) = value {
@@ -46,7 +48,7 @@ fn configuration<C: Configuration>(
     set("train", work.train.clone().map(Value::String));
     set("max-bad", work.max_bad.map(Value::Float));
     flags.extend(more);
-    Ok(resolve(preset, file, flags)?)
+    Ok(resolve(preset, file, flags, problems)?)
 }
 
 /// A TOML value, or the text itself where it is none: `--set contrast=literal` needs no quotes.

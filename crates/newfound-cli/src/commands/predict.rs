@@ -8,7 +8,7 @@ use newfound::network::model::Model;
 use newfound::outcome::{Reference, row};
 use newfound::run::{Manifest, Row, RunFolder};
 use newfound::supply::for_each_inferred;
-use newfound::{Error, Result, device};
+use newfound::{Error, Result, device, request};
 
 use crate::args::{Format, PredictArgs};
 use crate::terminal::Terminal;
@@ -29,6 +29,19 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<()> {
     } else {
         (Model::read(&args.model, &foreign)?, None, HashMap::new())
     };
+    let width = model.description.architecture.features();
+    if let Some(reference) = &reference
+        && !reference.fits(width, model.description.classes.len())
+    {
+        let message = format!(
+            "model and bank do not belong together: {}",
+            args.model.display()
+        );
+        return Err(Error::request(
+            message,
+            "the run is damaged; run adapt again",
+        ));
+    }
     let list = images::list(&args.images.images, args.images.split)?;
     let (network, parameters) = model.load(place.engine, &place.device);
     let description = &model.description;
@@ -49,7 +62,7 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<()> {
             let message = format!("left out, {}: {}", image.reason, path.display());
             terminal.on(&Event::Warning { message });
         }
-        // An image of the run itself has a row in the bank and must not vote for itself.
+        // An image of the run itself may have a row in the bank and must not vote for itself.
         let own: Vec<usize> = survey
             .good
             .iter()
@@ -117,16 +130,10 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<()> {
             },
         )?;
     }
-    if bad == list.len() {
-        return Err(Error::failed(
-            format!("none of the {bad} images could be read"),
-            "their reasons are above",
-        ));
-    }
-    Ok(())
+    request::accept_bad(bad, list.len(), args.max_bad)
 }
 
-/// The row of the bank that each image of a run has, by the image's hash.
+/// Which image of the run each is, by its hash.
 fn rows_of(manifest: &Manifest) -> HashMap<[u8; 32], usize> {
     let hashes = manifest
         .images

@@ -20,13 +20,14 @@ const THUMBNAIL: u32 = 96;
 
 pub fn run(args: &ReportArgs, terminal: &Terminal) -> Result<()> {
     let folder = RunFolder::finished(&args.run)?;
-    write(&folder, None)?;
+    write(&folder)?;
     terminal.say(&format!("report      {}", folder.report().display()));
     Ok(())
 }
 
 /// Writes the page, with scores where the run was evaluated.
-pub fn write(folder: &RunFolder, evaluation: Option<&Evaluation>) -> Result<()> {
+pub fn write(folder: &RunFolder) -> Result<()> {
+    let evaluation = Evaluation::read(folder)?;
     let manifest = Manifest::read(&folder.manifest())?;
     let description = Model::read(&folder.model(), &Foreign::default())?.description;
     let rows = read_predictions(&folder.predictions())?;
@@ -58,7 +59,7 @@ pub fn write(folder: &RunFolder, evaluation: Option<&Evaluation>) -> Result<()> 
         },
         classes: classes.collect(),
         evidence: evidence(folder, &rows, &manifest)?,
-        evaluation: evaluation.map(|evaluation| scores(evaluation, description.known)),
+        evaluation: evaluation.map(|evaluation| scores(&evaluation, description.known)),
         next: next(folder, &manifest, description.private),
         making: page::Making {
             facts: facts(&manifest),

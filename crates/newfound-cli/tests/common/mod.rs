@@ -33,6 +33,21 @@ pub fn run_in(folder: &Path, arguments: &[&str]) -> Output {
     output
 }
 
+/// Exit code and messages.
+pub fn outcome(folder: &Path, arguments: &[&str]) -> (i32, String) {
+    let output = newfound()
+        .current_dir(folder)
+        .args(arguments)
+        .output()
+        .expect("the program starts");
+    let text = format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    (output.status.code().expect("an exit code: no crash"), text)
+}
+
 /// A picture of class `class`: a pattern of its own, moved and coloured by `index`; `shift` is another place.
 fn picture(class: usize, index: usize, shift: bool) -> Vec<u8> {
     let hash = |x: usize| {
@@ -115,28 +130,17 @@ pub fn workplace() -> tempfile::TempDir {
     let place = tempfile::tempdir().unwrap();
     draw(&place.path().join("source"), 0..3, 24, false);
     draw(&place.path().join("target"), 0..5, 12, true);
-    run_in(
-        place.path(),
-        &[
-            "train",
-            "source",
-            "--out",
-            "source.safetensors",
-            "--backbone",
-            "small",
-            "--size",
-            "16",
-            "--epochs",
-            "2",
-            "--batch",
-            "16",
-            "--set",
-            "bottleneck=16",
-            "--learning-rate",
-            "0.05",
-        ],
-    );
+    run_in(place.path(), &training("source.safetensors"));
     place
+}
+
+/// The arguments of a short training into `out`.
+pub fn training(out: &str) -> Vec<&str> {
+    let fixed =
+        "--backbone small --size 16 --epochs 2 --batch 16 --set bottleneck=16 --learning-rate 0.05";
+    let mut arguments = vec!["train", "source", "--out", out];
+    arguments.extend(fixed.split(' '));
+    arguments
 }
 
 /// The arguments of a short adaptation into `out`.

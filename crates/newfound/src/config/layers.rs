@@ -49,13 +49,14 @@ impl fmt::Display for Problems {
 
 impl std::error::Error for Problems {}
 
-/// defaults < preset < file < flags, checked.
+/// defaults < preset < file < flags, checked. `found` are problems that reading the flags has met already.
 pub fn resolve<C: Configuration>(
     preset: Option<&str>,
     file: Option<Table>,
     flags: Table,
+    found: Vec<Problem>,
 ) -> Result<C, Problems> {
-    let mut problems = Vec::new();
+    let mut problems = found;
     let mut merged = to_table(&C::default());
     let keys: Vec<String> = merged.keys().cloned().collect();
     let preset = preset.map(|name| C::preset(name).ok_or(name));

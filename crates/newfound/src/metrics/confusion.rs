@@ -2,7 +2,7 @@
 
 use super::open_set::Tally;
 use super::{Classes, Prediction, Truth};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Counts of images by true class (rows) and predicted class (columns).
 ///
@@ -15,7 +15,7 @@ use serde::Serialize;
 /// The matrix is (C + true private classes) × (C + P). It is square only by chance: the number of
 /// private classes the model proposes is a guess. The private columns have no fixed relation to the
 /// private rows; [`novel_accuracy`](super::clustering::novel_accuracy) finds the best one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confusion {
     /// True classes: the known names, then the private names.
     pub rows: Vec<String>,
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn fixture_confusion_matrix() {
-        #[derive(serde::Deserialize)]
+        #[derive(Deserialize)]
         struct Case {
             known: usize,
             private: usize,

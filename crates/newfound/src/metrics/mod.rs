@@ -38,10 +38,10 @@ pub use stats::Summary;
 use clustering::{adjusted_rand_index, normalised_mutual_information, novel_accuracy};
 use open_set::{Tally, harmonic_mean, os, os_star, unk, unk_macro};
 use ranking::{KnownImage, auroc, fpr95, oscr};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// All figures of one evaluation. Serialises to the keys of `evaluate --json`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scores {
     /// Mean accuracy over the known classes: [`os_star`].
     pub os_star: Option<f64>,
@@ -73,7 +73,7 @@ pub struct Scores {
 ///
 /// A private image that was predicted as a known class counts as wrong for the accuracy, and as a
 /// member of that predicted class, a cluster like any other, for NMI and ARI.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Novel {
     /// Share of images in the cluster matched with their class: [`novel_accuracy`].
     pub accuracy: Option<f64>,
@@ -82,12 +82,12 @@ pub struct Novel {
     /// Adjusted Rand index: [`adjusted_rand_index`].
     pub ari: Option<f64>,
     /// The same figures with the true number of private classes, where they were computed.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub true_p: Option<Box<Novel>>,
 }
 
 /// The result for one true class.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClassScore {
     /// The name of the class.
     pub name: String,

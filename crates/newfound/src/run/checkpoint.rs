@@ -9,9 +9,10 @@ use serde::de::DeserializeOwned;
 use crate::error::{Error, Result};
 use crate::weights::{self, Array};
 
-/// Names of the two metadata entries.
+/// Names of the metadata entries.
 const INTEGERS: &str = "state";
 const IDENTITY: &str = "identity";
+const DIGEST: &str = "digest";
 
 /// Everything a loop needs besides tensors.
 pub trait Integers: Serialize + DeserializeOwned {}
@@ -51,6 +52,7 @@ impl<S: Integers> Checkpoint<S> {
         let path = Self::path(folder);
         let state = serde_json::to_string(&self.state).expect("a state is plain data");
         let metadata = BTreeMap::from([
+            (DIGEST.to_string(), digest(&self.tensors, &state)),
             (INTEGERS.to_string(), state),
             (IDENTITY.to_string(), self.identity.clone()),
         ]);
@@ -74,6 +76,10 @@ impl<S: Integers> Checkpoint<S> {
         };
         let identity = file.metadata.remove(IDENTITY).ok_or_else(damaged)?;
         let text = file.metadata.remove(INTEGERS).ok_or_else(damaged)?;
+        // What was written is what is read: nothing after this looks at sizes again.
+        if file.metadata.get(DIGEST) != Some(&digest(&file.tensors, &text)) {
+            return Err(damaged());
+        }
         let state = serde_json::from_str(&text).map_err(|_| damaged())?;
         Ok(Some(Self {
             tensors: file.tensors,
@@ -81,4 +87,18 @@ impl<S: Integers> Checkpoint<S> {
             identity,
         }))
     }
+}
+
+/// One hash of names, shapes, values and the rest of the state.
+fn digest(tensors: &BTreeMap<String, Array>, state: &str) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(state.as_bytes());
+    for (name, array) in tensors {
+        hasher.update(format!("\n{name} {:?}\n", array.shape).as_bytes());
+        for chunk in array.values.chunks(16 * 1024) {
+            let bytes: Vec<u8> = chunk.iter().flat_map(|value| value.to_le_bytes()).collect();
+            hasher.update(&bytes);
+        }
+    }
+    hasher.finalize().to_hex().to_string()
 }

@@ -128,6 +128,11 @@ impl RunFolder {
         self.root.join("bank.safetensors")
     }
 
+    /// `evaluation.json`
+    pub fn evaluation(&self) -> PathBuf {
+        self.root.join("evaluation.json")
+    }
+
     /// `report.html`
     pub fn report(&self) -> PathBuf {
         self.root.join("report.html")

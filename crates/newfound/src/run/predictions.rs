@@ -59,9 +59,11 @@ pub fn read_predictions(path: &Path) -> Result<Vec<Row>> {
     })
 }
 
-/// Class probabilities of every image under each way to predict, rows in the order of `predictions.csv`.
+/// Features of every image and its class probabilities under each way to predict, rows in the order of `predictions.csv`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Probabilities {
+    /// The adapted model's features: [N, D].
+    pub features: Array,
     /// The adapted classifier: [N, K].
     pub adapted: Array,
     /// Neighbour-refined: [N, K].
@@ -76,12 +78,14 @@ impl Probabilities {
     /// Writes them, whole or not at all.
     pub fn write(&self, path: &Path) -> Result<()> {
         let Self {
+            features,
             adapted,
             refined,
             source,
             clustering,
         } = self.clone();
         let tensors = BTreeMap::from([
+            ("features".to_string(), features),
             ("adapted".to_string(), adapted),
             ("refined".to_string(), refined),
             ("source".to_string(), source),
@@ -95,6 +99,7 @@ impl Probabilities {
         let mut tensors = weights::read(path)?.tensors;
         let mut take = |name: &str| take_matrix(&mut tensors, name, path);
         Ok(Self {
+            features: take("features")?,
             adapted: take("adapted")?,
             refined: take("refined")?,
             source: take("source")?,

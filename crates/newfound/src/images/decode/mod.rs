@@ -56,7 +56,10 @@ fn decode_by_content(bytes: &[u8]) -> Result<RgbImage, Reason> {
 
 /// The bytes of a file that is a regular file of bearable size.
 pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, Reason> {
-    let io = |error: std::io::Error| Reason::Io(error.to_string());
+    let io = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::NotFound => Reason::Io("there is no such file".to_string()),
+        _ => Reason::Io(error.to_string()),
+    };
     // Before opening: the mere opening of a pipe would wait for its writer.
     let about = std::fs::metadata(path).map_err(io)?;
     if !about.is_file() {

@@ -34,8 +34,8 @@ pub enum ListError {
         path: PathBuf,
     },
 
-    /// Lines of a list that name no file.
-    #[error("{} of the listed images do not exist: {}{}", lines.len(), path.display(), quoted(lines))]
+    /// A list of which no line names a file.
+    #[error("none of the {} listed images exists: {}{}", lines.len(), path.display(), quoted(lines))]
     Missing {
         /// The list.
         path: PathBuf,

@@ -2,27 +2,30 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::{ListError, folder_of};
+use super::{ListError, folder_of, has_image_extension};
 use crate::images::decode::read_bytes;
 
 /// The paths of a list, its labels unread.
+///
+/// A path that is not there stays in the list, for whoever opens it to report; a list of which nothing is there is
+/// refused.
 pub(super) fn paths(list: &Path) -> Result<Vec<PathBuf>, ListError> {
     let text = read(list)?;
     let root = folder_of(list);
     let (mut paths, mut missing) = (Vec::new(), Vec::new());
     for (number, line) in lines(&text) {
         // A name may contain spaces: only a line that is not a file as a whole has a label to drop.
-        let candidates = [Some(line), line_and_label(line).map(|(path, _)| path)];
-        match candidates
-            .into_iter()
-            .flatten()
-            .find(|path| root.join(path).is_file())
-        {
-            Some(path) => paths.push(tidy(&root, Path::new(path))),
-            None => missing.push((number, line.to_string())),
+        let unlabelled = line_and_label(line).map(|(path, _)| path);
+        let candidates = || [Some(line), unlabelled].into_iter().flatten();
+        let found = candidates().find(|path| root.join(path).is_file());
+        if found.is_none() {
+            missing.push((number, line.to_string()));
         }
+        let named = || candidates().find(|path| has_image_extension(Path::new(path)));
+        let path = found.or_else(named).unwrap_or(line);
+        paths.push(tidy(&root, Path::new(path)));
     }
-    if !missing.is_empty() {
+    if !paths.is_empty() && missing.len() == paths.len() {
         return Err(ListError::Missing {
             path: list.to_path_buf(),
             lines: missing,
@@ -31,28 +34,23 @@ pub(super) fn paths(list: &Path) -> Result<Vec<PathBuf>, ListError> {
     Ok(paths)
 }
 
-/// The paths of a list with their labels: the last word of each line.
+/// The paths of a list with their labels: the last word of each line. Paths that are not there stay, as in [`paths`],
+/// and may be all of them: labels are still labels when their images have moved.
 pub(super) fn labelled_paths(list: &Path) -> Result<Vec<(PathBuf, String)>, ListError> {
     let text = read(list)?;
     let root = folder_of(list);
-    let (mut labelled, mut missing, mut bare) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut labelled, mut bare) = (Vec::new(), Vec::new());
     for (number, line) in lines(&text) {
-        match line_and_label(line) {
-            None => bare.push((number, line.to_string())),
-            Some((path, label)) if root.join(path).is_file() => {
-                labelled.push((tidy(&root, Path::new(path)), label.to_string()));
-            }
-            Some((path, _)) => missing.push((number, path.to_string())),
-        }
+        let Some((path, label)) = line_and_label(line) else {
+            bare.push((number, line.to_string()));
+            continue;
+        };
+        labelled.push((tidy(&root, Path::new(path)), label.to_string()));
     }
-    let path = list.to_path_buf();
     if !bare.is_empty() {
-        return Err(ListError::NoLabel { path, lines: bare });
-    }
-    if !missing.is_empty() {
-        return Err(ListError::Missing {
-            path,
-            lines: missing,
+        return Err(ListError::NoLabel {
+            path: list.to_path_buf(),
+            lines: bare,
         });
     }
     Ok(labelled)

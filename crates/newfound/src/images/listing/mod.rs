@@ -53,7 +53,7 @@ impl ImageList {
 
     /// Sorts and removes repetitions: a path that is listed twice is one image.
     fn new(root: PathBuf, mut paths: Vec<PathBuf>) -> Self {
-        // The path itself decides between names that are not Unicode and look alike once joined.
+        // The path itself decides between names that look alike once joined.
         paths.sort_by_cached_key(|path| (slashed(path), path.clone()));
         paths.dedup();
         Self { root, paths }
@@ -66,7 +66,8 @@ impl ImageList {
 ///   folders are followed, but no folder is read twice.
 /// - A list file has one `path` or `path label` per line, relative to the folder of the list. Blank lines
 ///   and lines starting with `#` are skipped. Labels are skipped too: if the whole line is not a file, its
-///   last word is dropped.
+///   last word is dropped. Paths that do not exist stay in the list, and are
+///   reported with the images that cannot be read; if none exists, the list is refused.
 /// - `split` keeps the images of the known and the private class folders of a benchmark.
 pub fn list(path: &Path, split: Option<Split>) -> Result<ImageList, ListError> {
     let images = match (Source::of(path)?, split) {
@@ -147,7 +148,7 @@ fn class_folder(path: &Path) -> Option<String> {
     Some(first.as_os_str().to_string_lossy().into_owned())
 }
 
-/// The parts of a path joined with `/`.
+/// The parts of a path joined with `/`, as text.
 fn slashed(path: &Path) -> String {
     let mut joined = String::new();
     for part in path.components() {
@@ -158,7 +159,13 @@ fn slashed(path: &Path) -> String {
         if !joined.is_empty() && !joined.ends_with('/') {
             joined.push('/');
         }
-        joined.push_str(&part.as_os_str().to_string_lossy());
+        for chunk in part.as_os_str().as_encoded_bytes().utf8_chunks() {
+            joined.push_str(chunk.valid());
+            // Bytes that are no Unicode are spelt out, so that two names never look like one.
+            for byte in chunk.invalid() {
+                joined.push_str(&format!("\\x{byte:02x}"));
+            }
+        }
     }
     joined
 }

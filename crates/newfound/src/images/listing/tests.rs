@@ -127,22 +127,34 @@ fn a_list_is_read_with_labels_skipped() {
 fn missing_paths_of_a_list_are_reported_together() {
     let root = folder(&["a.jpg"]);
     let path = root.path().join("list");
-    fs::write(&path, "a.jpg\nb.jpg cat\n# x\nc.jpg\n").unwrap();
+    // One that is there makes it a list; the others are for the survey to report.
+    fs::write(&path, "a.jpg\nb c.jpg cat\n# x\nc\n").unwrap();
+    let found = list(&path, None).unwrap();
+    assert_eq!(names(&found), ["a.jpg", "b c.jpg", "c"]);
+    let survey = crate::images::survey(&found, &|_, _| {});
+    assert_eq!(survey.bad.len(), 3, "a.jpg is there, but empty");
+    assert_eq!(survey.bad[1].reason.to_string(), "there is no such file");
+
+    fs::write(&path, "d.jpg\nb.jpg cat\n# x\nc.jpg\n").unwrap();
     let error = list(&path, None).unwrap_err();
     let ListError::Missing { lines, .. } = &error else {
         panic!("{error}")
     };
     assert_eq!(
         lines,
-        &[(2, "b.jpg cat".to_string()), (4, "c.jpg".to_string())]
+        &[
+            (1, "d.jpg".to_string()),
+            (2, "b.jpg cat".to_string()),
+            (4, "c.jpg".to_string())
+        ]
     );
     let message = error.to_string();
     assert!(
-        message.starts_with("2 of the listed images do not exist: "),
+        message.starts_with("none of the 3 listed images exists: "),
         "{message}"
     );
     assert!(
-        message.ends_with("\n  line 2: b.jpg cat\n  line 4: c.jpg"),
+        message.ends_with("\n  line 1: d.jpg\n  line 2: b.jpg cat\n  line 4: c.jpg"),
         "{message}"
     );
 
@@ -223,10 +235,8 @@ fn labels_of_a_list_are_the_last_words() {
 
     let bare = read("c.jpg cat\nd.jpg\n").unwrap_err();
     assert!(bare.to_string().ends_with("\n  line 2: d.jpg"), "{bare}");
-    assert!(matches!(
-        read("x.jpg cat\n"),
-        Err(ListError::Missing { .. })
-    ));
+    // A label is a label, wherever its image has gone.
+    assert_eq!(names(&read("x.jpg cat\n").unwrap().images), ["x.jpg"]);
     let two = read("c.jpg cat\nc.jpg dog\n").unwrap_err();
     assert!(
         two.to_string().starts_with("labelled both `cat` and `dog`"),
@@ -262,4 +272,17 @@ fn a_split_selects_class_folders() {
         labelled(&path, split, Side::Both, None),
         Err(ListError::SplitNeedsFolder { .. })
     ));
+}
+
+#[cfg(unix)]
+#[test]
+fn names_that_are_no_unicode_stay_apart() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let root = tempfile::tempdir().unwrap();
+    for name in [&b"a\xff.png"[..], b"a\xfe.png", "a\u{fffd}.png".as_bytes()] {
+        fs::write(root.path().join(OsStr::from_bytes(name)), "x").unwrap();
+    }
+    let list = list(root.path(), None).unwrap();
+    assert_eq!(names(&list), ["a\\xfe.png", "a\\xff.png", "a\u{fffd}.png"]);
 }

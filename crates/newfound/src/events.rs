@@ -122,6 +122,8 @@ pub struct Epoch {
     pub unknown: f64,
     /// Images per second, all views together counting as one.
     pub images_per_second: f64,
+    /// Share of the time in which the network waited for images to be read and rendered.
+    pub waiting: f64,
 }
 
 /// Who listens, and who may ask the work to stop.

@@ -1,12 +1,17 @@
 //! Images on their way into the network: decoded and rendered on all cores, ahead of it.
 
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
 use burn::tensor::activation::softmax;
 use burn::tensor::{Device, Tensor, TensorData};
+use image::RgbImage;
 
 use crate::algorithm::TargetBatch;
 use crate::error::{Error, Result};
 use crate::events::{Event, Observer, Stage};
-use crate::images::{ImageList, decode};
+use crate::images::ImageList;
+use crate::images::decode::{self, Reason};
 use crate::network::model::Description;
 use crate::network::{Network, Parameters, Part, Pass, download};
 use crate::random::Stream;
@@ -22,7 +27,10 @@ const INFERENCE_BATCH: usize = 64;
 /// A view and the name of its random stream.
 type NamedView = (View, &'static str);
 
-/// Renders some views of one image, one after the other in memory.
+/// The one view in which nothing is random.
+const TEST: NamedView = (View::Test, "test");
+
+/// Reads an image and renders some views of it, one after the other in memory.
 fn views_of(
     images: &ImageList,
     image: usize,
@@ -41,20 +49,30 @@ fn views_of(
             "leave the images where they are while newfound works; then go on with --resume",
         )
     })?;
-    let side = description.geometry.crop as usize;
-    let mut out = vec![0.0; wanted.len() * 3 * side * side];
-    for ((view, name), out) in wanted.iter().zip(out.chunks_exact_mut(3 * side * side)) {
-        let mut draws = Stream::new(seed, name, &[image as u64, epoch]);
-        render(
-            &picture,
-            *view,
-            description.geometry,
-            &description.normalisation,
-            &mut draws,
-            out,
-        );
+    let at = [image as u64, epoch];
+    Ok(rendered(&picture, wanted, description, seed, at))
+}
+
+/// Some views of a picture, one after the other in memory.
+fn rendered(
+    picture: &RgbImage,
+    wanted: &[NamedView],
+    description: &Description,
+    seed: u64,
+    at: [u64; 2],
+) -> Vec<f32> {
+    let Description {
+        geometry,
+        normalisation,
+        ..
+    } = description;
+    let size = 3 * (geometry.crop * geometry.crop) as usize;
+    let mut out = vec![0.0; wanted.len() * size];
+    for ((view, name), out) in wanted.iter().zip(out.chunks_exact_mut(size)) {
+        let mut draws = Stream::new(seed, name, &at);
+        render(picture, *view, *geometry, normalisation, &mut draws, out);
     }
-    Ok(out)
+    out
 }
 
 /// One tensor for each wanted view, from images whose views lie one after the other.
@@ -73,7 +91,10 @@ fn tensors<const N: usize>(rendered: &[Vec<f32>], side: usize, device: &Device) 
     })
 }
 
-/// The random views of target images in one epoch.
+/// A batch of an epoch: which images.
+pub type Planned = (usize, Vec<usize>);
+
+/// The random views of target images.
 #[derive(Debug)]
 pub struct TargetViews<'a> {
     /// The images.
@@ -82,17 +103,17 @@ pub struct TargetViews<'a> {
     pub description: &'a Description,
     /// The run's seed.
     pub seed: u64,
-    /// The epoch.
-    pub epoch: usize,
 }
 
 impl TargetViews<'_> {
-    /// Hands every batch to `consume`, in order.
+    /// Hands every batch to `consume`, in order, with the time that was spent waiting for it.
+    ///
+    /// The batches may be of many epochs: the first ones of an epoch are made during the last steps of the one before.
     pub fn for_each(
         &self,
-        batches: Vec<Vec<usize>>,
+        batches: Vec<Planned>,
         device: &Device,
-        mut consume: impl FnMut(TargetBatch) -> Result<()>,
+        mut consume: impl FnMut(TargetBatch, Duration) -> Result<()>,
     ) -> Result<()> {
         let wanted = [
             (View::Weak, "weak"),
@@ -100,33 +121,37 @@ impl TargetViews<'_> {
             (View::Strong, "strong-key"),
         ];
         let side = self.description.geometry.crop as usize;
-        let make = |&image: &usize| {
-            views_of(
-                self.images,
-                image,
-                &wanted,
-                self.description,
-                [self.seed, self.epoch as u64],
-            )
+        let make = |&(epoch, image): &(usize, usize)| {
+            let at = [self.seed, epoch as u64];
+            views_of(self.images, image, &wanted, self.description, at)
         };
-        prefetch(&batches, AHEAD, make, |mut rendered| {
-            batches.iter().try_for_each(|images| {
+        prefetch(&jobs(&batches), AHEAD, make, |mut rendered| {
+            batches.into_iter().try_for_each(|(_, images)| {
+                let asked = Instant::now();
                 let views = rendered
                     .next()
                     .expect("a batch for every batch asked for")?;
+                let waited = asked.elapsed();
                 let [weak, strong_query, strong_key] = tensors(&views, side, device);
-                consume(TargetBatch {
-                    images: images.clone(),
+                let batch = TargetBatch {
+                    images,
                     weak,
                     strong_query,
                     strong_key,
-                })
+                };
+                consume(batch, waited)
             })
         })
     }
 }
 
-/// The weak views of training images in one epoch.
+/// One job for each image of each batch: its epoch and itself.
+fn jobs(batches: &[Planned]) -> Vec<Vec<(usize, usize)>> {
+    let of = |(epoch, images): &Planned| images.iter().map(|&image| (*epoch, image)).collect();
+    batches.iter().map(of).collect()
+}
+
+/// The weak views of training images.
 #[derive(Debug)]
 pub struct TrainingViews<'a> {
     /// The images.
@@ -135,37 +160,32 @@ pub struct TrainingViews<'a> {
     pub description: &'a Description,
     /// The training's seed.
     pub seed: u64,
-    /// The epoch.
-    pub epoch: usize,
 }
 
 impl TrainingViews<'_> {
-    /// Hands every batch to `consume`, in order.
+    /// Hands every batch to `consume`, in order, until it has enough.
     pub fn for_each(
         &self,
-        batches: Vec<Vec<usize>>,
+        batches: Vec<Planned>,
         device: &Device,
-        mut consume: impl FnMut(&[usize], Tensor<4>) -> Result<()>,
+        mut consume: impl FnMut(&[usize], Tensor<4>) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
         let side = self.description.geometry.crop as usize;
-        let make = |&image: &usize| {
-            let wanted = [(View::Weak, "train")];
-            views_of(
-                self.images,
-                image,
-                &wanted,
-                self.description,
-                [self.seed, self.epoch as u64],
-            )
+        let make = |&(epoch, image): &(usize, usize)| {
+            let (wanted, at) = ([(View::Weak, "train")], [self.seed, epoch as u64]);
+            views_of(self.images, image, &wanted, self.description, at)
         };
-        prefetch(&batches, AHEAD, make, |mut rendered| {
-            batches.iter().try_for_each(|images| {
+        prefetch(&jobs(&batches), AHEAD, make, |mut rendered| {
+            for (_, images) in &batches {
                 let views = rendered
                     .next()
                     .expect("a batch for every batch asked for")?;
                 let [weak] = tensors(&views, side, device);
-                consume(images, weak)
-            })
+                if consume(images, weak)?.is_break() {
+                    break;
+                }
+            }
+            Ok(())
         })
     }
 }
@@ -179,41 +199,80 @@ pub struct Outputs {
     pub probabilities: Array,
 }
 
-/// Hands features and probabilities of the test views to `consume`, batch by batch, in order.
-pub fn for_each_inferred(
-    network: &Network,
-    parameters: &Parameters,
-    images: &ImageList,
-    description: &Description,
-    device: &Device,
-    mut consume: impl FnMut(std::ops::Range<usize>, Outputs) -> Result<()>,
-) -> Result<()> {
-    let side = description.geometry.crop as usize;
-    let all: Vec<usize> = (0..images.len()).collect();
-    let batches: Vec<Vec<usize>> = all.chunks(INFERENCE_BATCH).map(<[usize]>::to_vec).collect();
-    let mut start = 0;
-    let make =
-        |&image: &usize| views_of(images, image, &[(View::Test, "test")], description, [0, 0]);
-    let mut consume_one = |views: Vec<Vec<f32>>| {
-        let [test] = tensors(&views, side, device);
+impl Outputs {
+    /// Of some rendered test views.
+    fn of(
+        network: &Network,
+        parameters: &Parameters,
+        views: &[Vec<f32>],
+        description: &Description,
+        device: &Device,
+    ) -> Self {
+        let [test] = tensors(views, description.geometry.crop as usize, device);
         let features = network.features(parameters, test, &Pass::evaluation()); // [B, D]
         let probabilities = softmax(network.logits(parameters, features.clone()), 1); // [B, K]
         let to_array = |tensor: Tensor<2>| Array {
             shape: tensor.dims().to_vec(),
             values: download(tensor),
         };
-        let range = start..start + views.len();
-        start = range.end;
-        consume(
-            range,
-            Outputs {
-                features: to_array(features),
-                probabilities: to_array(probabilities),
-            },
-        )
+        Self {
+            features: to_array(features),
+            probabilities: to_array(probabilities),
+        }
+    }
+}
+
+/// Images 0, 1, … in batches for a pass without learning.
+fn in_order(count: usize) -> Vec<Vec<usize>> {
+    let all: Vec<usize> = (0..count).collect();
+    all.chunks(INFERENCE_BATCH).map(<[usize]>::to_vec).collect()
+}
+
+/// A batch of images that nobody has looked at before.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// The images that can be read, with their blake3 hashes.
+    pub good: Vec<(usize, [u8; 32])>,
+    /// The others.
+    pub bad: Vec<(usize, Reason)>,
+    /// What the model says about the good ones; none if there are none.
+    pub outputs: Option<Outputs>,
+}
+
+/// Hands features and probabilities of the test views to `consume`, batch by batch, in order. Every file is read once, and
+/// those that give no picture are handed over with their reason.
+pub fn for_each_seen(
+    network: &Network,
+    parameters: &Parameters,
+    images: &ImageList,
+    description: &Description,
+    device: &Device,
+    mut consume: impl FnMut(Seen) -> Result<()>,
+) -> Result<()> {
+    type Look = Result<([u8; 32], Vec<f32>), Reason>;
+    let look = |image: usize| -> Look {
+        let bytes = decode::read_bytes(&images.full_path(image))?;
+        let picture = decode::decode(&bytes)?;
+        let view = rendered(&picture, &[TEST], description, 0, [image as u64, 0]);
+        Ok((*blake3::hash(&bytes).as_bytes(), view))
     };
-    prefetch(&batches, AHEAD, make, |mut rendered| {
-        rendered.try_for_each(|views| consume_one(views?))
+    let make = |&image: &usize| Ok::<(usize, Look), Error>((image, look(image)));
+    prefetch(&in_order(images.len()), AHEAD, make, |mut batches| {
+        batches.try_for_each(|looks| {
+            let (mut good, mut bad, mut views) = (Vec::new(), Vec::new(), Vec::new());
+            for (image, look) in looks? {
+                match look {
+                    Ok((hash, view)) => {
+                        good.push((image, hash));
+                        views.push(view);
+                    }
+                    Err(reason) => bad.push((image, reason)),
+                }
+            }
+            let outputs = (!views.is_empty())
+                .then(|| Outputs::of(network, parameters, &views, description, device));
+            consume(Seen { good, bad, outputs })
+        })
     })
 }
 
@@ -228,15 +287,14 @@ pub fn measure_statistics(
     from: Part,
     seed: u64,
 ) -> Result<()> {
-    let side = description.geometry.crop as usize;
     // Random, because images in the order of their paths are often in the order of their classes.
     let order = Stream::new(seed, "statistics", &[]).permutation(images.len());
     let batches: Vec<Vec<usize>> = order
         .chunks(INFERENCE_BATCH)
         .map(<[usize]>::to_vec)
         .collect();
-    let make =
-        |&image: &usize| views_of(images, image, &[(View::Test, "test")], description, [0, 0]);
+    let side = description.geometry.crop as usize;
+    let make = |&image: &usize| views_of(images, image, &[TEST], description, [0, 0]);
     let (mut seen, mut measured) = (0.0, parameters.clone());
     prefetch(&batches, AHEAD, make, |mut rendered| {
         rendered.try_for_each(|views| {
@@ -268,19 +326,16 @@ pub fn infer(
         total: images.len(),
     });
     let (mut features, mut probabilities) = (Vec::new(), Vec::new());
-    for_each_inferred(
-        network,
-        parameters,
-        images,
-        description,
-        device,
-        |range, outputs| {
+    let make = |&image: &usize| views_of(images, image, &[TEST], description, [0, 0]);
+    let mut done = 0;
+    prefetch(&in_order(images.len()), AHEAD, make, |mut batches| {
+        batches.try_for_each(|views| {
+            let views = views?;
+            let outputs = Outputs::of(network, parameters, &views, description, device);
             features.extend(outputs.features.values);
             probabilities.extend(outputs.probabilities.values);
-            observer.on(&Event::Advanced {
-                stage,
-                done: range.end,
-            });
+            done += views.len();
+            observer.on(&Event::Advanced { stage, done });
             if observer.stop_requested() {
                 return Err(Error::failed(
                     "stopped as asked",
@@ -288,8 +343,8 @@ pub fn infer(
                 ));
             }
             Ok(())
-        },
-    )?;
+        })
+    })?;
     observer.on(&Event::Ended { stage });
     let architecture = network.architecture();
     Ok(Outputs {

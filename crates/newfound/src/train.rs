@@ -1,6 +1,7 @@
 //! Source training: plain cross-entropy on labelled images. Nothing here knows of open sets or of a target.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -81,62 +82,30 @@ struct State {
 /// Trains until the held-out images are classified as well as they will be, and gives the best epoch's model.
 pub fn train(job: &Training) -> Result<Model> {
     let network = Network::new(job.description.architecture, job.engine);
-    let classes = job.description.known;
     let (fit, held) = split(
         &job.source.labels,
-        classes,
+        job.description.known,
         job.config.held_out,
         job.config.seed,
     );
     let identity = identity(job);
-    let mut state = match resumed(job, &network, &identity)? {
+    let state = match resumed(job, &network, &identity)? {
         Some(state) => state,
         None => begin(job, &network),
     };
-    job.observer.on(&Event::Began {
-        stage: Stage::Training,
-        total: job.config.epochs * fit.len(),
-    });
-    while state.progress.epoch < job.config.epochs
-        && state.progress.epochs_since_best < job.config.patience
-    {
-        let loss = epoch(job, &network, &mut state, &fit, &identity)?;
-        let judged = judge(job, &network, &state.parameters, &held)?;
-        let progress = &mut state.progress;
-        progress.epoch += 1;
-        (progress.step, progress.seen, progress.sum) = (0, 0, 0.0);
-        // Only a better accuracy counts as getting on: the loss alone can creep down for ever.
-        // Without held-out images there is nothing to judge by: the last epoch is the result.
-        let (accuracy, held_loss) = judged.unwrap_or((0.0, 0.0));
-        let improved = judged.is_none() || progress.epoch == 1 || accuracy > progress.best_accuracy;
-        progress.epochs_since_best = if improved {
-            0
-        } else {
-            progress.epochs_since_best + 1
-        };
-        if improved || (accuracy == progress.best_accuracy && held_loss < progress.best_loss) {
-            (progress.best_accuracy, progress.best_loss) = (accuracy, held_loss);
-            state.best = state.parameters.clone();
-        }
-        job.observer.on(&Event::TrainingEpoch {
-            epoch: progress.epoch,
-            loss,
-            accuracy: judged.map(|(accuracy, _)| accuracy),
-        });
-        save(job, &state, &identity)?;
-        if job.observer.stop_requested() {
-            return Err(ErrorKind::Stopped {
-                kept: checkpoint_folder(job.out),
-            }
-            .into());
-        }
-    }
-    job.observer.on(&Event::Ended {
-        stage: Stage::Training,
-    });
+    let mut training = Loop {
+        job,
+        network: &network,
+        fit: &fit,
+        held: &held,
+        identity: &identity,
+        state,
+        saved: Instant::now(),
+    };
+    training.run()?;
     Ok(Model {
         description: job.description.clone(),
-        arrays: state.best.to_arrays(),
+        arrays: training.state.best.to_arrays(),
     })
 }
 
@@ -207,44 +176,91 @@ fn begin(job: &Training, network: &Network) -> State {
     }
 }
 
-/// One pass over the images to fit; gives the mean loss.
-fn epoch(
-    job: &Training,
-    network: &Network,
-    state: &mut State,
-    fit: &[usize],
-    identity: &str,
-) -> Result<f64> {
-    let config = job.config;
-    let epoch = state.progress.epoch;
-    let first_trained = first_trained(job, network);
-    let steps = steps_per_epoch(fit.len(), config.batch);
-    let rates = Rates {
-        base: config.learning_rate,
-        body: if job.body.is_some() {
-            config.body_rate
+/// The loop with its state and its checkpoints.
+struct Loop<'a> {
+    job: &'a Training<'a>,
+    network: &'a Network,
+    /// Images to learn from.
+    fit: &'a [usize],
+    /// Images to judge by.
+    held: &'a [usize],
+    identity: &'a str,
+    state: State,
+    saved: Instant,
+}
+
+impl Loop<'_> {
+    fn run(&mut self) -> Result<()> {
+        let (job, config, fit) = (self.job, self.job.config, self.fit);
+        job.observer.on(&Event::Began {
+            stage: Stage::Training,
+            total: config.epochs * fit.len(),
+        });
+        let todo = (self.state.progress.epoch..config.epochs).flat_map(|epoch| {
+            let batches = batches(fit.len(), config.batch, config.seed, epoch);
+            let images = |batch: Vec<usize>| batch.into_iter().map(|i| fit[i]).collect();
+            batches.into_iter().map(move |batch| (epoch, images(batch)))
+        });
+        let todo = todo.skip(self.state.progress.step).collect();
+        let views = TrainingViews {
+            images: &job.source.images,
+            description: job.description,
+            seed: config.seed,
+        };
+        if !self.is_done() {
+            views.for_each(todo, job.device, |images, weak| self.step(images, weak))?;
+        }
+        job.observer.on(&Event::Ended {
+            stage: Stage::Training,
+        });
+        Ok(())
+    }
+
+    /// Whether the held-out images have stopped getting better.
+    fn is_done(&self) -> bool {
+        self.state.progress.epochs_since_best >= self.job.config.patience
+    }
+
+    fn step(&mut self, images: &[usize], weak: Tensor<4>) -> Result<ControlFlow<()>> {
+        let job = self.job;
+        self.learn(images, weak)?;
+        let progress = &self.state.progress;
+        job.observer.on(&Event::Advanced {
+            stage: Stage::Training,
+            done: progress.epoch * self.fit.len() + progress.seen,
+        });
+        let last = progress.step == steps_per_epoch(self.fit.len(), job.config.batch);
+        if last {
+            self.end_of_epoch()?;
+        }
+        let stop = job.observer.stop_requested();
+        if last || stop || self.saved.elapsed() > CHECKPOINT_INTERVAL {
+            save(job, &self.state, self.identity)?;
+            self.saved = Instant::now();
+        }
+        if stop {
+            return Err(ErrorKind::Stopped {
+                kept: checkpoint_folder(job.out),
+            }
+            .into());
+        }
+        Ok(if last && self.is_done() {
+            ControlFlow::Break(())
         } else {
-            1.0
-        },
-    };
-    let sgd = Sgd {
-        momentum: config.momentum,
-        weight_decay: config.weight_decay,
-    };
-    let order = batches(fit.len(), config.batch, config.seed, epoch);
-    let order = order
-        .into_iter()
-        .skip(state.progress.step)
-        .map(|batch| batch.into_iter().map(|i| fit[i]).collect())
-        .collect();
-    let views = TrainingViews {
-        images: &job.source.images,
-        description: job.description,
-        seed: config.seed,
-        epoch,
-    };
-    let mut saved = Instant::now();
-    views.for_each(order, job.device, |images, weak| {
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// One step of gradient descent.
+    fn learn(&mut self, images: &[usize], weak: Tensor<4>) -> Result<()> {
+        let Self {
+            job,
+            network,
+            state,
+            ..
+        } = self;
+        let (config, Progress { epoch, step, .. }) = (job.config, state.progress);
+        let first_trained = first_trained(job, network);
         let labels: Vec<i64> = images
             .iter()
             .map(|&image| job.source.labels[image] as i64)
@@ -254,12 +270,8 @@ fn epoch(
         let tracked = state.parameters.tracked(|spec| spec.part >= first_trained);
         let pass = Pass::training_from(first_trained);
         let features = network.features(&tracked, weak.autodiff(), &pass);
-        let loss = cross_entropy(
-            network.logits(&tracked, features),
-            labels,
-            config.label_smoothing,
-        );
-        let step = state.progress.step;
+        let logits = network.logits(&tracked, features);
+        let loss = cross_entropy(logits, labels, config.label_smoothing);
         let value = f64::from(loss.clone().into_scalar::<f32>());
         if !value.is_finite() {
             return Err(Error::failed(
@@ -271,39 +283,69 @@ fn epoch(
                 "a smaller learning-rate usually helps",
             ));
         }
+        let steps = steps_per_epoch(self.fit.len(), config.batch);
         let progress = (epoch * steps + step) as f64 / (config.epochs * steps) as f64;
+        let rates = Rates {
+            base: config.learning_rate,
+            body: if job.body.is_some() {
+                config.body_rate
+            } else {
+                1.0
+            },
+        };
+        let sgd = Sgd {
+            momentum: config.momentum,
+            weight_decay: config.weight_decay,
+        };
         let mut gradients = loss.backward();
-        let rate = |spec: &Spec| rates.at(spec.part, progress);
         sgd.step(
             &mut state.parameters,
             &mut state.velocity,
             &tracked,
             &mut gradients,
-            rate,
+            |spec: &Spec| rates.at(spec.part, progress),
         );
         pass.update(&mut state.parameters);
         state.progress.step += 1;
         state.progress.seen += images.len();
         state.progress.sum += value * images.len() as f64;
-        job.observer.on(&Event::Advanced {
-            stage: Stage::Training,
-            done: epoch * fit.len() + state.progress.seen,
-        });
-        let last = state.progress.step == steps;
-        if job.observer.stop_requested() && !last {
-            save(job, state, identity)?;
-            return Err(ErrorKind::Stopped {
-                kept: checkpoint_folder(job.out),
-            }
-            .into());
-        }
-        if saved.elapsed() > CHECKPOINT_INTERVAL && !last {
-            save(job, state, identity)?;
-            saved = Instant::now();
-        }
         Ok(())
-    })?;
-    Ok(state.progress.sum / state.progress.seen as f64)
+    }
+
+    /// Judges the epoch and keeps its model if it is the best so far.
+    fn end_of_epoch(&mut self) -> Result<()> {
+        let Self {
+            job,
+            network,
+            held,
+            state,
+            ..
+        } = self;
+        let judged = judge(job, network, &state.parameters, held)?;
+        let progress = &mut state.progress;
+        let loss = progress.sum / progress.seen as f64;
+        progress.epoch += 1;
+        (progress.step, progress.seen, progress.sum) = (0, 0, 0.0);
+        // Only a better accuracy counts as getting on: the loss alone can creep down for ever.
+        // Without held-out images there is nothing to judge by: the last epoch is the result.
+        let (accuracy, held_loss) = judged.unwrap_or((0.0, 0.0));
+        let improved = judged.is_none() || progress.epoch == 1 || accuracy > progress.best_accuracy;
+        progress.epochs_since_best = if improved {
+            0
+        } else {
+            progress.epochs_since_best + 1
+        };
+        if improved || (accuracy == progress.best_accuracy && held_loss < progress.best_loss) {
+            (progress.best_accuracy, progress.best_loss) = (accuracy, held_loss);
+            state.best = state.parameters.clone();
+        }
+        job.observer.on(&Event::TrainingEpoch {
+            epoch: progress.epoch,
+            loss,
+            accuracy: judged.map(|(accuracy, _)| accuracy),
+        });
+        Ok(())
+    }
 }
 
 /// Accuracy in percent and mean cross-entropy on the held-out images, where there are any.

@@ -10,7 +10,7 @@ mod snapshot;
 
 use snapshot::{Progress, Sums, pack, unpack};
 
-use crate::algorithm::{self, Position, Setting, State, steps_per_epoch};
+use crate::algorithm::{self, Position, Setting, State, TargetBatch, steps_per_epoch};
 use crate::atomic;
 use crate::config::AdaptConfig;
 use crate::error::{Error, ErrorKind, Result};
@@ -101,6 +101,7 @@ pub fn adapt(job: &Adaptation) -> Result<()> {
         progress,
         log,
         identity,
+        clock: Clock::start(),
     };
     loop_.run()?;
     conclude(job, &network, &start, &loop_.state.online)?;
@@ -238,6 +239,28 @@ fn resumed(
     Ok(Some((state, progress)))
 }
 
+/// What the clock says about the running epoch. No result depends on it.
+struct Clock {
+    began: Instant,
+    saved: Instant,
+    /// How long the network had no images to work on.
+    waited: Duration,
+    /// Images since it began.
+    images: usize,
+}
+
+impl Clock {
+    fn start() -> Self {
+        let now = Instant::now();
+        Self {
+            began: now,
+            saved: now,
+            waited: Duration::ZERO,
+            images: 0,
+        }
+    }
+}
+
 /// The loop with its state, its log and its checkpoints.
 struct Loop<'a> {
     job: &'a Adaptation<'a>,
@@ -246,6 +269,7 @@ struct Loop<'a> {
     progress: Progress,
     log: EventLog,
     identity: String,
+    clock: Clock,
 }
 
 impl Loop<'_> {
@@ -256,73 +280,62 @@ impl Loop<'_> {
             observer,
             ..
         } = *self.job;
-        let steps = steps_per_epoch(images.len(), config.batch);
         observer.on(&Event::Began {
             stage: Stage::Adapting,
             total: config.epochs * images.len(),
         });
-        while self.progress.epoch < config.epochs {
-            self.epoch(steps)?;
-        }
+        let todo = (self.progress.epoch..config.epochs).flat_map(|epoch| {
+            let batches = algorithm::batches(images.len(), config.batch, config.seed, epoch);
+            batches.into_iter().map(move |batch| (epoch, batch))
+        });
+        let todo = todo.skip(self.progress.step).collect();
+        let views = TargetViews {
+            images,
+            description: &self.job.model.description,
+            seed: config.seed,
+        };
+        views.for_each(todo, self.job.device, |batch, waited| {
+            self.clock.waited += waited;
+            self.step(batch)
+        })?;
         observer.on(&Event::Ended {
             stage: Stage::Adapting,
         });
         Ok(())
     }
 
-    fn epoch(&mut self, steps: usize) -> Result<()> {
+    fn step(&mut self, batch: TargetBatch) -> Result<()> {
         let job = self.job;
-        let (config, epoch) = (job.config, self.progress.epoch);
-        let began = Instant::now();
-        let mut saved = began;
-        let mut seen = 0;
-        let batches = algorithm::batches(job.images.len(), config.batch, config.seed, epoch);
-        let todo = batches[self.progress.step..].to_vec();
-        let description = &job.model.description;
-        let views = TargetViews {
-            images: job.images,
-            description,
-            seed: config.seed,
+        let (config, count, epoch) = (job.config, job.images.len(), self.progress.epoch);
+        let at = Position {
             epoch,
+            step: self.progress.step,
+            steps: steps_per_epoch(count, config.batch),
         };
-        views.for_each(todo, job.device, |batch| {
-            let at = Position {
-                epoch,
-                step: self.progress.step,
-                steps,
-            };
-            let setting = Setting {
-                network: self.network,
-                config,
-                device: job.device,
-            };
-            let figures = algorithm::step(&mut self.state, batch, at, &setting)?;
-            self.log.append(&Event::Step(figures))?;
-            self.progress.step += 1;
-            self.progress.sums.add(&figures);
-            seen += figures.images;
-            job.observer.on(&Event::Step(figures));
-            let done = epoch * job.images.len() + self.progress.sums.images;
-            job.observer.on(&Event::Advanced {
-                stage: Stage::Adapting,
-                done,
-            });
-            let last = self.progress.step == steps;
-            if job.observer.stop_requested() && !last {
-                self.save()?;
-                return Err(ErrorKind::Stopped {
-                    kept: job.folder.root().to_path_buf(),
-                }
-                .into());
-            }
-            if saved.elapsed() > CHECKPOINT_INTERVAL && !last {
-                self.save()?;
-                saved = Instant::now();
-            }
-            Ok(())
-        })?;
-        self.end_of_epoch(seen as f64 / began.elapsed().as_secs_f64())?;
-        if job.observer.stop_requested() && self.progress.epoch < config.epochs {
+        let setting = Setting {
+            network: self.network,
+            config,
+            device: job.device,
+        };
+        let figures = algorithm::step(&mut self.state, batch, at, &setting)?;
+        self.log.append(&Event::Step(figures))?;
+        self.progress.step += 1;
+        self.progress.sums.add(&figures);
+        self.clock.images += figures.images;
+        job.observer.on(&Event::Step(figures));
+        job.observer.on(&Event::Advanced {
+            stage: Stage::Adapting,
+            done: epoch * count + self.progress.sums.images,
+        });
+        let last = self.progress.step == at.steps;
+        if last {
+            self.end_of_epoch()?;
+        }
+        let stop = job.observer.stop_requested() && self.progress.epoch < config.epochs;
+        if !last && (stop || self.clock.saved.elapsed() > CHECKPOINT_INTERVAL) {
+            self.save()?;
+        }
+        if stop {
             return Err(ErrorKind::Stopped {
                 kept: job.folder.root().to_path_buf(),
             }
@@ -331,7 +344,7 @@ impl Loop<'_> {
         Ok(())
     }
 
-    fn end_of_epoch(&mut self, images_per_second: f64) -> Result<()> {
+    fn end_of_epoch(&mut self) -> Result<()> {
         let known = self.job.model.description.known as u32;
         let unknown = self
             .state
@@ -359,14 +372,17 @@ impl Loop<'_> {
             selected: selected / count,
             label_changes,
             unknown: unknown as f64 / self.job.images.len() as f64,
-            images_per_second,
+            images_per_second: self.clock.images as f64 / self.clock.began.elapsed().as_secs_f64(),
+            waiting: self.clock.waited.as_secs_f64() / self.clock.began.elapsed().as_secs_f64(),
         });
         self.log.append(&event)?;
         self.job.observer.on(&event);
         self.progress.sums = Sums::default();
         self.progress.epoch += 1;
         self.progress.step = 0;
-        self.save()
+        self.save()?;
+        self.clock = Clock::start();
+        Ok(())
     }
 
     /// Writes a checkpoint of this moment.
@@ -376,6 +392,7 @@ impl Loop<'_> {
         checkpoint.ensure_finite()?;
         let path: PathBuf = checkpoint.write(&self.job.folder.checkpoint())?;
         self.job.observer.on(&Event::Checkpoint { path });
+        self.clock.saved = Instant::now();
         Ok(())
     }
 }

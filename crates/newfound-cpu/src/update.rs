@@ -47,18 +47,18 @@ pub fn sgd(rule: &Sgd, p: &mut [f32], g: &[f32], v: &mut [f32]) {
 }
 
 /// The moving average `teacher ← momentum · teacher + (1 − momentum) · student`.
-pub fn ema(momentum: f32, teacher: &mut [f32], student: &[f32]) {
+pub fn ema(momentum: f64, teacher: &mut [f32], student: &[f32]) {
     assert_eq!(teacher.len(), student.len());
     vectorised! {
-        fn chunk(momentum: f32, teacher: &mut [f32], student: &[f32]) {
-            let rest = 1.0 - momentum;
+        fn chunk(momentum: f32, rest: f32, teacher: &mut [f32], student: &[f32]) {
             for (t, &s) in teacher.iter_mut().zip(student) {
                 *t = momentum * *t + rest * s;
             }
         }
     }
     let pairs = teacher.par_chunks_mut(CHUNK).zip(student.par_chunks(CHUNK));
-    pairs.for_each(|(t, s)| chunk(momentum, t, s));
+    let (momentum, rest) = (momentum as f32, (1.0 - momentum) as f32);
+    pairs.for_each(|(t, s)| chunk(momentum, rest, t, s));
 }
 
 #[cfg(test)]
@@ -122,6 +122,6 @@ mod tests {
         }
         let mut teacher = p0.clone();
         ema(0.99, &mut teacher, &g);
-        assert!((0..n).all(|i| teacher[i] == 0.99 * p0[i] + (1.0 - 0.99f32) * g[i]));
+        assert!((0..n).all(|i| teacher[i] == 0.99 * p0[i] + 0.01 * g[i]));
     }
 }

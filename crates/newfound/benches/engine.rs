@@ -60,9 +60,10 @@ fn main() {
         base: 0.01,
         body: 0.1,
     };
+    let evaluation = Pass::evaluation();
     let mut step = || {
         if work == "infer" {
-            let features = network.features(&parameters, images.clone(), &Pass::evaluation());
+            let features = network.features(&parameters, images.clone(), &evaluation);
             let logits = network.logits(&parameters, features);
             return logits.sum().into_scalar::<f32>();
         }
@@ -76,7 +77,7 @@ fn main() {
         sgd.step(
             &mut parameters,
             &mut velocity,
-            &tracked,
+            tracked,
             &mut gradients,
             |spec| rates.at(spec.part, 0.0),
         );

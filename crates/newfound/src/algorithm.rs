@@ -148,7 +148,8 @@ pub fn step(
         .moving_average(&state.online, config.ema.at(steps));
 
     // The weak view through the momentum model: what the bank will store. (Section III-C)
-    let z_weak = network.features(&state.momentum, weak.clone(), &setting.teacher_pass()); // [B, D]
+    let teacher_pass = setting.teacher_pass();
+    let z_weak = network.features(&state.momentum, weak.clone(), &teacher_pass); // [B, D]
     let p_weak = softmax(network.logits(&state.momentum, z_weak.clone()), 1); // [B, K]
 
     // Pseudo-labels from the neighbours' consensus. (Eq. 1)
@@ -184,7 +185,7 @@ pub fn step(
     let online_pass = Pass::training_from(first_trained);
     let query = network.features(&tracked, strong_query.autodiff(), &online_pass); // [B, D]
     let logits = network.logits(&tracked, query.clone()); // [B, K]
-    let key = network.features(&state.momentum, strong_key, &setting.teacher_pass()); // [B, D]
+    let key = network.features(&state.momentum, strong_key, &teacher_pass.again()); // [B, D]
     let key = normalise_rows(key);
 
     // The three losses. (Eqs. 8, 9 and 10)
@@ -254,7 +255,7 @@ pub fn step(
     sgd.step(
         &mut state.online,
         &mut state.velocity,
-        &tracked,
+        tracked,
         &mut gradients,
         rate,
     );

@@ -2,7 +2,7 @@
 
 use burn::tensor::{Gradients, Tensor};
 
-use crate::network::{Parameters, Part, Spec};
+use crate::network::{Parameters, Part, SgdRule, Spec, on_cpu, sgd};
 
 /// SGD with Nesterov momentum and weight decay, as PyTorch's.
 ///
@@ -39,25 +39,37 @@ impl Sgd {
     /// One step on every parameter that has a gradient.
     ///
     /// `tracked` are the leaves the gradients belong to, `velocity` holds one flat tensor per parameter, `rate` gives
-    /// the learning rate of a parameter.
+    /// the learning rate of a parameter. On the CPU the update is done in place, in one pass over memory.
     pub fn step(
         &self,
         parameters: &mut Parameters,
         velocity: &mut [Tensor<1>],
-        tracked: &Parameters,
+        tracked: Parameters,
         gradients: &mut Gradients,
         rate: impl Fn(&Spec) -> f64,
     ) {
         let specs = parameters.specs.clone();
-        for (index, spec) in specs.iter().enumerate() {
-            let Some(gradient) = tracked.values[index].grad_remove(gradients) else {
+        for ((index, spec), leaf) in specs.iter().enumerate().zip(tracked.values) {
+            let Some(gradient) = leaf.grad_remove(gradients) else {
                 continue;
             };
+            // The leaf shares its memory with the parameter, which is not its own before that is gone.
+            drop(leaf);
             let (p, v) = (
                 parameters.values[index].extract(),
                 velocity[index].extract(),
             );
-            (parameters.values[index], velocity[index]) = self.update(p, v, gradient, rate(spec));
+            let (p, v) = if on_cpu(&p) {
+                let rule = SgdRule {
+                    rate: rate(spec),
+                    momentum: self.momentum,
+                    weight_decay: self.weight_decay,
+                };
+                sgd(p, v, gradient, rule)
+            } else {
+                self.update(p, v, gradient, rate(spec))
+            };
+            (parameters.values[index], velocity[index]) = (p, v);
         }
     }
 }

@@ -205,11 +205,12 @@ impl Outputs {
         network: &Network,
         parameters: &Parameters,
         views: &[Vec<f32>],
-        description: &Description,
+        side: u32,
+        pass: &Pass,
         device: &Device,
     ) -> Self {
-        let [test] = tensors(views, description.geometry.crop as usize, device);
-        let features = network.features(parameters, test, &Pass::evaluation()); // [B, D]
+        let [test] = tensors(views, side as usize, device);
+        let features = network.features(parameters, test, pass); // [B, D]
         let probabilities = softmax(network.logits(parameters, features.clone()), 1); // [B, K]
         let to_array = |tensor: Tensor<2>| Array {
             shape: tensor.dims().to_vec(),
@@ -257,6 +258,7 @@ pub fn for_each_seen(
         Ok((*blake3::hash(&bytes).as_bytes(), view))
     };
     let make = |&image: &usize| Ok::<(usize, Look), Error>((image, look(image)));
+    let (side, pass) = (description.geometry.crop, Pass::evaluation());
     prefetch(&in_order(images.len()), AHEAD, make, |mut batches| {
         batches.try_for_each(|looks| {
             let (mut good, mut bad, mut views) = (Vec::new(), Vec::new(), Vec::new());
@@ -270,7 +272,7 @@ pub fn for_each_seen(
                 }
             }
             let outputs = (!views.is_empty())
-                .then(|| Outputs::of(network, parameters, &views, description, device));
+                .then(|| Outputs::of(network, parameters, &views, side, &pass, device));
             consume(Seen { good, bad, outputs })
         })
     })
@@ -327,11 +329,11 @@ pub fn infer(
     });
     let (mut features, mut probabilities) = (Vec::new(), Vec::new());
     let make = |&image: &usize| views_of(images, image, &[TEST], description, [0, 0]);
-    let mut done = 0;
+    let (side, pass, mut done) = (description.geometry.crop, Pass::evaluation(), 0);
     prefetch(&in_order(images.len()), AHEAD, make, |mut batches| {
         batches.try_for_each(|views| {
             let views = views?;
-            let outputs = Outputs::of(network, parameters, &views, description, device);
+            let outputs = Outputs::of(network, parameters, &views, side, &pass, device);
             features.extend(outputs.features.values);
             probabilities.extend(outputs.probabilities.values);
             done += views.len();

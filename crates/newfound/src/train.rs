@@ -301,7 +301,7 @@ impl Loop<'_> {
         sgd.step(
             &mut state.parameters,
             &mut state.velocity,
-            &tracked,
+            tracked,
             &mut gradients,
             |spec: &Spec| rates.at(spec.part, progress),
         );

@@ -1,13 +1,15 @@
 //! What runs a network's layers, and in which mode.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
 
 use burn::tensor::Tensor;
 use burn::tensor::activation::relu;
 use burn::tensor::module::{adaptive_avg_pool2d, batch_norm, batch_norm_train, conv2d, max_pool2d};
 use burn::tensor::ops::{ConvOptions, MaxPoolOptions};
 
-use super::cpu::{self, UnitOptions};
+use super::cpu::{self, Pack, UnitOptions};
 use super::layers::{EPSILON, Norm, STATISTICS_MOMENTUM, Unit};
 use super::parameters::{Parameters, Part};
 
@@ -20,6 +22,8 @@ pub struct Pass {
     /// Parts from here on are in training mode; none in evaluation.
     training_from: Option<Part>,
     measured: RefCell<Vec<Measured>>,
+    /// Packed weights of each convolution, by the number of its parameter.
+    packs: Rc<RefCell<HashMap<usize, Pack>>>,
 }
 
 /// Statistics of one batch at one normalisation.
@@ -34,17 +38,28 @@ struct Measured {
 impl Pass {
     /// Every part normalises with its running statistics.
     pub fn evaluation() -> Self {
-        Self {
-            training_from: None,
-            measured: RefCell::default(),
-        }
+        Self::new(None)
     }
 
     /// Parts from `part` on normalise with the batch's statistics; those before it are frozen.
     pub fn training_from(part: Part) -> Self {
+        Self::new(Some(part))
+    }
+
+    fn new(training_from: Option<Part>) -> Self {
         Self {
-            training_from: Some(part),
+            training_from,
             measured: RefCell::default(),
+            packs: Rc::default(),
+        }
+    }
+
+    /// A pass in the same mode that has measured nothing yet. If its parameters are the same too, they need not be packed
+    /// for the kernels again.
+    pub fn again(&self) -> Self {
+        Self {
+            packs: self.packs.clone(),
+            ..Self::new(self.training_from)
         }
     }
 
@@ -176,6 +191,12 @@ fn cpu_unit(
         stride: conv.stride,
         relu,
         training,
+        pack: pass
+            .packs
+            .borrow_mut()
+            .entry(conv.weight)
+            .or_default()
+            .clone(),
     };
     let value = |index: usize| parameters.values[index].clone();
     let vectors = [norm.weight, norm.bias, norm.mean, norm.variance].map(value);

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use burn::tensor::{Device, Tensor, TensorData};
 
+use super::cpu::ema;
 use crate::random::Stream;
 use crate::weights::Array;
 
@@ -154,9 +155,20 @@ impl Parameters {
     #[doc(alias = "EMA")]
     pub fn moving_average(&mut self, online: &Self, m: f64) {
         for (slow, fast) in self.values.iter_mut().zip(&online.values) {
-            slow.inplace(|slow| slow.mul_scalar(m) + fast.clone().mul_scalar(1.0 - m));
+            slow.inplace(|slow| {
+                if on_cpu(&slow) {
+                    ema(slow, fast.clone(), m)
+                } else {
+                    slow.mul_scalar(m) + fast.clone().mul_scalar(1.0 - m)
+                }
+            });
         }
     }
+}
+
+/// Whether a tensor is where the kernels of `newfound-cpu` can reach it.
+pub(crate) fn on_cpu(tensor: &Tensor<1>) -> bool {
+    tensor.device() == Device::flex()
 }
 
 /// Names and shapes, to compare a file with.

@@ -141,7 +141,7 @@ fn twin() {
             let specs = found.specs.clone();
             if specs.iter().any(|spec| spec.learned && trains(spec)) {
                 let mut gradients = loss.backward();
-                sgd.step(&mut found, &mut velocity, &tracked, &mut gradients, rate);
+                sgd.step(&mut found, &mut velocity, tracked, &mut gradients, rate);
             }
             for (i, spec) in specs.iter().enumerate() {
                 if spec.learned && trains(spec) {

@@ -10,7 +10,10 @@ use newfound_cpu as kernels;
 
 use super::buffers::Buffer;
 use super::forward::{Saved, pooled, unit_alone, unit_with_saved};
-use super::{ChannelsLast, Plain, UnitOptions, dims, output_shape, tensor, values};
+use super::update::{ema_plain, sgd_plain};
+use super::{
+    ChannelsLast, Pack, Plain, SgdRule, UnitOptions, dims, output_shape, packs, tensor, values,
+};
 
 /// Backward of a unit with four parents (x, weight, gamma, beta) or five (and the shortcut).
 #[derive(Debug)]
@@ -28,7 +31,7 @@ impl UnitBackward {
             vec![0.0; conv.outputs],
         );
         let mut dshortcut = (N == 5).then(|| Buffer::new(conv.output_len()));
-        let gate = match (&saved.y, saved.options.relu) {
+        let gate = match (&saved.y, saved.relu) {
             (Some(y), _) => kernels::Gate::ReluOf(values(y)),
             (None, true) => kernels::Gate::Relu,
             (None, false) => kernels::Gate::Open,
@@ -40,7 +43,7 @@ impl UnitBackward {
             dresidual: dshortcut.as_deref_mut(),
         };
         let convolved = values(&saved.convolved);
-        if saved.options.training {
+        if saved.training {
             kernels::batch_norm_backward(&saved.norm(), convolved, gate, values(&dy), into);
         } else {
             kernels::frozen_batch_norm_backward(&saved.norm(), convolved, gate, values(&dy), into);
@@ -48,10 +51,9 @@ impl UnitBackward {
         let mut parents = ops.parents.into_iter();
         let mut next = || parents.next().flatten();
         if let Some(node) = next() {
-            let mut weights = kernels::BackwardWeights::default();
-            weights.pack(&conv, values(&saved.weight));
+            let weights = packs::Backward::pack(&conv, &saved.weight);
             let mut dx = Buffer::new(conv.input_len());
-            kernels::input_gradient(&conv, &dconvolved, &weights, None, &mut dx);
+            kernels::input_gradient(&conv, &dconvolved, weights.get(), None, &mut dx);
             let shape = [conv.batch, conv.height, conv.width, conv.inputs];
             gradients.register::<Flex>(node.id, dx.tensor(shape));
         }
@@ -189,6 +191,23 @@ impl<C: CheckpointStrategy> ChannelsLast for Autodiff<Flex, C> {
             OpsKind::UnTracked(prepared) => prepared.finish(y),
         }
     }
+
+    fn sgd(
+        parameter: FloatTensor<Self>,
+        velocity: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        rule: SgdRule,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
+        let [parameter, velocity, gradient] =
+            [parameter, velocity, gradient].map(FloatTensor::<Self>::into_primitive);
+        let (parameter, velocity) = sgd_plain(parameter, velocity, gradient, rule);
+        // An update is no part of any graph.
+        (Tracked::<C>::new(parameter), Tracked::<C>::new(velocity))
+    }
+
+    fn ema(slow: FloatTensor<Self>, fast: FloatTensor<Self>, m: f64) -> FloatTensor<Self> {
+        Tracked::<C>::new(ema_plain(slow.into_primitive(), fast.into_primitive(), m))
+    }
 }
 
 /// A unit's result and statistics as autodiff tensors.
@@ -207,6 +226,9 @@ where
     let constant = |primitive: Plain| Tracked::<C>::new(primitive);
     match kind {
         OpsKind::Tracked(prepared) => {
+            // A pack keeps its tensor alive, and this one is about to be updated in place.
+            let pack = Pack::default();
+            let options = UnitOptions { pack, ..options };
             let (y, saved) =
                 unit_with_saved(x, weight, gamma, beta, mean, variance, shortcut, options);
             let (mean, variance) = (

@@ -19,33 +19,62 @@ static POOL: LazyLock<Mutex<Pool>> = LazyLock::new(Mutex::default);
 /// Buffers that wait for their next use, by length.
 #[derive(Default)]
 struct Pool {
-    free: HashMap<usize, Vec<Vec<f32>>>,
+    free: HashMap<usize, Free>,
     /// Floats that wait, floats in use, and the most that ever were in use.
     waiting: usize,
     used: usize,
     most_used: usize,
+    /// Counts the requests.
+    clock: u64,
+}
+
+/// Buffers of one length.
+#[derive(Default)]
+struct Free {
+    buffers: Vec<Vec<f32>>,
+    asked_for: u64,
 }
 
 impl Pool {
     fn take(&mut self, len: usize) -> Option<Vec<f32>> {
         self.used += len;
         self.most_used = self.most_used.max(self.used);
-        let found = self.free.get_mut(&len).and_then(Vec::pop);
+        self.clock += 1;
+        let free = self.free.entry(len).or_default();
+        free.asked_for = self.clock;
+        let found = free.buffers.pop();
         if found.is_some() {
             self.waiting -= len;
-        } else if self.waiting + self.used > self.most_used {
-            // New sizes and full lists: the sizes have changed, as between training and prediction.
-            self.free.clear();
-            self.waiting = 0;
+        } else {
+            self.forget();
         }
         found
+    }
+
+    /// Gives memory back to the system, lengths that nobody has asked for longest first, until half as much again as was
+    /// ever needed at once is left.
+    ///
+    /// A step needs that: its many lengths have their own busiest moments, and what they keep for them adds up to more
+    /// than its busiest moment of all. What is beyond it is of lengths that no longer come, as when prediction follows
+    /// training.
+    fn forget(&mut self) {
+        while self.waiting > 0 && self.waiting + self.used > self.most_used + self.most_used / 2 {
+            let idle = self
+                .free
+                .iter()
+                .filter(|(_, free)| !free.buffers.is_empty());
+            let oldest = idle.min_by_key(|(_, free)| free.asked_for);
+            let len = *oldest.expect("something waits").0;
+            let free = self.free.remove(&len).expect("just found");
+            self.waiting -= len * free.buffers.len();
+        }
     }
 
     fn give(&mut self, buffer: Vec<f32>) {
         let len = buffer.len();
         self.used -= len;
         self.waiting += len;
-        self.free.entry(len).or_default().push(buffer);
+        self.free.entry(len).or_default().buffers.push(buffer);
     }
 }
 
@@ -144,15 +173,28 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_emptied_when_the_sizes_change() {
+    fn lengths_that_no_longer_come_are_given_back() {
         let mut pool = Pool::default();
-        let three: Vec<Vec<f32>> = (0..3)
-            .map(|_| pool.take(10).unwrap_or_else(|| vec![0.0; 10]))
-            .collect();
-        three.into_iter().for_each(|buffer| pool.give(buffer));
-        assert_eq!((pool.waiting, pool.used, pool.most_used), (30, 0, 30));
-        assert!(pool.take(10).is_some());
-        assert!(pool.take(25).is_none(), "a new size");
-        assert_eq!((pool.waiting, pool.used, pool.most_used), (0, 35, 35));
+        let mut round = |lengths: &[usize]| {
+            let take = |&len: &usize| {
+                let found = pool.take(len);
+                (found.is_some(), found.unwrap_or_else(|| vec![0.0; len]))
+            };
+            let (found, taken): (Vec<bool>, Vec<Vec<f32>>) = lengths.iter().map(take).unzip();
+            taken.into_iter().for_each(|buffer| pool.give(buffer));
+            (found, pool.waiting, pool.used, pool.most_used)
+        };
+        assert_eq!(round(&[10; 3]), (vec![false; 3], 30, 0, 30));
+        assert_eq!(
+            round(&[10; 3]),
+            (vec![true; 3], 30, 0, 30),
+            "all used again"
+        );
+        // 15 more are within half as much again.
+        assert_eq!(round(&[15]), (vec![false], 45, 0, 30));
+        assert_eq!(round(&[10; 3]), (vec![true; 3], 45, 0, 30));
+        // One beyond: the length that was asked for longest ago goes.
+        assert_eq!(round(&[1]), (vec![false], 31, 0, 30));
+        assert_eq!(round(&[15]), (vec![false], 16, 0, 30));
     }
 }

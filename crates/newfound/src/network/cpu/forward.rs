@@ -4,14 +4,18 @@ use burn::backend::Flex;
 use newfound_cpu as kernels;
 
 use super::buffers::Buffer;
-use super::{ChannelsLast, Plain, UnitOptions, convolution, dims, output_shape, tensor, values};
+use super::update::{ema_plain, sgd_plain};
+use super::{
+    ChannelsLast, Plain, SgdRule, UnitOptions, convolution, dims, output_shape, tensor, values,
+};
 use crate::network::layers::EPSILON;
 
 /// What the backward pass of a unit needs.
 #[derive(Debug, Clone)]
 pub(super) struct Saved {
     pub(super) conv: kernels::Conv,
-    pub(super) options: UnitOptions,
+    pub(super) relu: bool,
+    pub(super) training: bool,
     pub(super) x: Plain,
     pub(super) weight: Plain,
     pub(super) gamma: Plain,
@@ -36,12 +40,6 @@ impl Saved {
     }
 }
 
-fn packed(conv: &kernels::Conv, weight: &Plain) -> kernels::ForwardWeights {
-    let mut packed = kernels::ForwardWeights::default();
-    packed.pack(conv, values(weight));
-    packed
-}
-
 /// The unit's result with everything its backward pass needs.
 #[allow(clippy::too_many_arguments)]
 pub(super) fn unit_with_saved(
@@ -56,35 +54,27 @@ pub(super) fn unit_with_saved(
 ) -> (Plain, Saved) {
     let x = x.to_contiguous();
     let conv = convolution(&x, &gamma, &options);
-    let weights = packed(&conv, &weight);
     let mut convolved = Buffer::new(conv.output_len());
-    let (mean, variance) = if options.training {
-        let mut statistics = kernels::Statistics::default();
-        kernels::forward_with_statistics(
-            &conv,
-            values(&x),
-            &weights,
-            &mut convolved,
-            &mut statistics,
-        );
-        (
-            tensor(statistics.mean, [conv.outputs]),
-            tensor(statistics.variance, [conv.outputs]),
-        )
-    } else {
-        kernels::forward(
-            &conv,
-            values(&x),
-            &weights,
-            &kernels::Epilogue::default(),
-            &mut convolved,
-        );
-        (mean, variance)
+    let convolve = |weights: &kernels::ForwardWeights| {
+        let (x, y) = (values(&x), &mut convolved);
+        if options.training {
+            let mut statistics = kernels::Statistics::default();
+            kernels::forward_with_statistics(&conv, x, weights, y, &mut statistics);
+            (
+                tensor(statistics.mean, [conv.outputs]),
+                tensor(statistics.variance, [conv.outputs]),
+            )
+        } else {
+            kernels::forward(&conv, x, weights, &kernels::Epilogue::default(), y);
+            (mean, variance)
+        }
     };
+    let (mean, variance) = options.pack.with(&conv, &weight, convolve);
     let convolved = convolved.tensor(output_shape(&conv));
     let mut saved = Saved {
         conv,
-        options,
+        relu: options.relu,
+        training: options.training,
         x,
         weight,
         gamma,
@@ -153,13 +143,10 @@ pub(super) fn unit_alone(
         activation: activation(&options),
     };
     let mut y = Buffer::new(conv.output_len());
-    kernels::forward(
-        &conv,
-        values(&x),
-        &packed(&conv, &weight),
-        &epilogue,
-        &mut y,
-    );
+    let convolve = |weights: &kernels::ForwardWeights| {
+        kernels::forward(&conv, values(&x), weights, &epilogue, &mut y);
+    };
+    options.pack.with(&conv, &weight, convolve);
     (y.tensor(output_shape(&conv)), mean, variance)
 }
 
@@ -208,6 +195,14 @@ impl ChannelsLast for Flex {
         let mut y = vec![0.0; batch * channels];
         kernels::global_average(height * width, channels, values(&x), &mut y);
         tensor(y, [batch, channels])
+    }
+
+    fn sgd(parameter: Plain, velocity: Plain, gradient: Plain, rule: SgdRule) -> (Plain, Plain) {
+        sgd_plain(parameter, velocity, gradient, rule)
+    }
+
+    fn ema(slow: Plain, fast: Plain, m: f64) -> Plain {
+        ema_plain(slow, fast, m)
     }
 }
 

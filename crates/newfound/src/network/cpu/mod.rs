@@ -6,20 +6,35 @@
 mod backward;
 mod buffers;
 mod forward;
+mod packs;
+mod update;
 
 use burn::backend::tensor::FloatTensor;
 use burn::backend::{Backend, Dispatch, Flex, TensorMetadata, backend_extension};
 use burn::tensor::{Tensor, TensorData};
 use newfound_cpu as kernels;
 
+pub(super) use packs::Pack;
+pub(crate) use update::{ema, sgd};
+
 /// Which statistics a unit normalises with, and what follows.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct UnitOptions {
     pub(super) kernel: usize,
     pub(super) stride: usize,
     pub(super) relu: bool,
     /// The batch's own statistics, rather than the running ones.
     pub(super) training: bool,
+    /// Where the packed weights are, or will be.
+    pub(super) pack: Pack,
+}
+
+/// One update of a parameter; see [`Sgd`](crate::optimiser::Sgd).
+#[derive(Debug, Clone, Copy)]
+pub struct SgdRule {
+    pub(crate) rate: f64,
+    pub(crate) momentum: f64,
+    pub(crate) weight_decay: f64,
 }
 
 /// The operations, for tensors on the CPU with and without autodiff.
@@ -54,6 +69,17 @@ pub trait ChannelsLast: Backend {
 
     /// Mean over all positions: [B, H, W, C] → [B, C].
     fn global_average(x: FloatTensor<Self>) -> FloatTensor<Self>;
+
+    /// One step of gradient descent, in place: gives parameters and velocity.
+    fn sgd(
+        parameter: FloatTensor<Self>,
+        velocity: FloatTensor<Self>,
+        gradient: FloatTensor<Self>,
+        rule: SgdRule,
+    ) -> (FloatTensor<Self>, FloatTensor<Self>);
+
+    /// m · slow + (1 − m) · fast, in place of slow.
+    fn ema(slow: FloatTensor<Self>, fast: FloatTensor<Self>, m: f64) -> FloatTensor<Self>;
 }
 
 /// See [`ChannelsLast::unit`].

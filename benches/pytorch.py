@@ -107,4 +107,5 @@ def main():
     print(json.dumps({"images_per_second": round(rate, 3), "first_step": round(first, 3), "peak_mb": round(peak)}))
 
 
-main()
+if __name__ == "__main__":
+    main()

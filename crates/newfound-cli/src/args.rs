@@ -110,6 +110,9 @@ pub struct WorkArgs {
     /// What is trained: all, last-stage or head.
     #[arg(long, value_name = "PART")]
     pub train: Option<String>,
+    /// Where activations of frozen layers are kept, for --train head and last-stage [default: the user's cache folder].
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
     /// Largest share of unreadable images that is still accepted.
     #[arg(long, value_name = "PERCENT")]
     pub max_bad: Option<f64>,

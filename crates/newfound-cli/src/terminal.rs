@@ -154,6 +154,7 @@ impl Terminal {
         let count = match (running.total, stage) {
             (0, _) => String::new(),
             (_, Stage::Adapting | Stage::Training) => String::new(),
+            (total, Stage::Caching) => format!("{total} views, "),
             (total, _) => format!("{total} images, "),
         };
         let note = if running.note.is_empty() {
@@ -182,6 +183,7 @@ fn title(stage: Stage) -> &'static str {
         Stage::Drawing => "drawing",
         Stage::Reading => "reading",
         Stage::Training => "training",
+        Stage::Caching => "caching",
         Stage::Extracting => "extracting",
         Stage::Clustering => "clustering",
         Stage::Adapting => "adapting",
@@ -221,6 +223,13 @@ impl Observer for Terminal {
             }
             Event::Warning { message } => {
                 self.line(&format!("{} {message}", self.painted("warning:", "33;1")))
+            }
+            Event::Caching { bytes, path } => {
+                let megabytes = *bytes as f64 / 1e6;
+                self.say(&format!(
+                    "caching     {megabytes:.0} MB of activations: {}",
+                    path.display()
+                ));
             }
             Event::Step(_) | Event::Checkpoint { .. } => {}
         }

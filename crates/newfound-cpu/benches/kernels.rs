@@ -134,24 +134,15 @@ fn passes(batch: usize) {
         let n = best(|| batch_norm(&norm, &x, None, Activation::Relu, &mut y));
         let r = best(|| batch_norm(&norm, &x, Some(&dy), Activation::Relu, &mut y));
         let b = best(|| {
-            let (dgamma, dbeta, dx) = (&mut dgamma[..], &mut dbeta[..], &mut dx[..]);
-            let gradients = Gradients {
-                dx,
-                dgamma,
-                dbeta,
-                dresidual: None,
-            };
-            batch_norm_backward(&norm, &x, Gate::Relu, &dy, gradients);
+            let (dgamma, dbeta) = (&mut dgamma[..], &mut dbeta[..]);
+            let gradients = Gradients { dgamma, dbeta };
+            batch_norm_backward(&norm, &mut dx, Gate::Relu, Incoming::Alone(&dy), gradients);
         });
         let br = best(|| {
-            let (dgamma, dbeta, dx) = (&mut dgamma[..], &mut dbeta[..], &mut dx[..]);
-            let gradients = Gradients {
-                dx,
-                dgamma,
-                dbeta,
-                dresidual: Some(&mut dr),
-            };
-            batch_norm_backward(&norm, &x, Gate::ReluOf(&y), &dy, gradients);
+            let (dgamma, dbeta) = (&mut dgamma[..], &mut dbeta[..]);
+            let gradients = Gradients { dgamma, dbeta };
+            let incoming = Incoming::WithResidual(&mut dr);
+            batch_norm_backward(&norm, &mut dx, Gate::ReluOf(&y), incoming, gradients);
         });
         let a = best(|| add(&x, &dy, &mut y));
         println!(

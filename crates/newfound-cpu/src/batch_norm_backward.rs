@@ -16,7 +16,6 @@ use crate::batch_norm::BatchNorm;
 use crate::isa::vectorised;
 use crate::pointwise::rows;
 use crate::scratch::scratch;
-use crate::shared::Shared;
 use crate::statistics::block_rows;
 use rayon::prelude::*;
 
@@ -31,35 +30,40 @@ pub enum Gate<'a> {
     ReluOf(&'a [f32]),
 }
 
-/// The gradients a batch normalisation gives.
+/// The gradients of what a batch normalisation has learnt, `[C]` each.
 pub struct Gradients<'a> {
-    /// Of the input, `[rows, C]`.
-    pub dx: &'a mut [f32],
-    /// Of the learnt factor, `[C]`.
+    /// Of the factor.
     pub dgamma: &'a mut [f32],
-    /// Of the learnt term, `[C]`.
+    /// Of the term.
     pub dbeta: &'a mut [f32],
-    /// Of the residual, `[rows, C]`, where one was added.
-    pub dresidual: Option<&'a mut [f32]>,
 }
 
-/// Gradients in training, where the statistics are those of the batch and depend on `x` themselves.
+/// The gradient that comes from behind.
+pub enum Incoming<'a> {
+    /// `[rows, C]`.
+    Alone(&'a [f32]),
+    /// `[rows, C]`, replaced by the gradient of the residual that was added behind the normalisation.
+    WithResidual(&'a mut [f32]),
+}
+
+/// Gradients in training, where the statistics are those of the batch and depend on `x` themselves. `x` is replaced by its
+/// gradient.
 pub fn batch_norm_backward(
     norm: &BatchNorm,
-    x: &[f32],
+    x: &mut [f32],
     gate: Gate,
-    dy: &[f32],
+    dy: Incoming,
     gradients: Gradients,
 ) {
     backward(norm, x, gate, dy, gradients, true);
 }
 
-/// Gradients in evaluation mode, where the statistics are constants.
+/// Gradients in evaluation mode, where the statistics are constants. `x` is replaced by its gradient.
 pub fn frozen_batch_norm_backward(
     norm: &BatchNorm,
-    x: &[f32],
+    x: &mut [f32],
     gate: Gate,
-    dy: &[f32],
+    dy: Incoming,
     gradients: Gradients,
 ) {
     backward(norm, x, gate, dy, gradients, false);
@@ -67,29 +71,24 @@ pub fn frozen_batch_norm_backward(
 
 fn backward(
     norm: &BatchNorm,
-    x: &[f32],
+    x: &mut [f32],
     gate: Gate,
-    dy: &[f32],
+    dy: Incoming,
     gradients: Gradients,
     statistics_depend_on_x: bool,
 ) {
     let channels = norm.channels();
     let count = rows(x, channels);
-    let Gradients {
-        dx,
-        dgamma,
-        dbeta,
-        mut dresidual,
-    } = gradients;
-    assert_eq!((dy.len(), dx.len()), (x.len(), x.len()));
+    let Gradients { dgamma, dbeta } = gradients;
+    let dy_len = match &dy {
+        Incoming::Alone(dy) => dy.len(),
+        Incoming::WithResidual(dy) => dy.len(),
+    };
+    assert_eq!(dy_len, x.len());
     assert_eq!(
         (dgamma.len(), dbeta.len()),
         (channels, channels),
         "one number per channel"
-    );
-    assert!(
-        dresidual.as_ref().is_none_or(|d| d.len() == x.len()),
-        "the residual has x's shape"
     );
     if let Gate::ReluOf(y) = gate {
         assert_eq!(y.len(), x.len());
@@ -97,11 +96,13 @@ fn backward(
     let mut scale = scratch(channels);
     norm.scale(&mut scale);
 
-    let sums = sums(norm, &scale, x, gate, dy, dresidual.as_deref_mut());
-    // The residual's gradient is dz itself: where it was written, neither dy nor y is read again.
-    let (gate, dy) = match dresidual {
-        Some(dz) => (Gate::Open, &*dz),
-        None => (gate, dy),
+    // The residual's gradient is dz itself: where it was written, neither the mask nor y is needed again.
+    let (sums, gate, dy) = match dy {
+        Incoming::Alone(dy) => (sums(norm, &scale, x, gate, dy), gate, dy),
+        Incoming::WithResidual(dy) => {
+            let sums = sums_and_gate(norm, &scale, x, gate, dy);
+            (sums, Gate::Open, &*dy)
+        }
     };
 
     // dx = scale · dz − (x − mean) · slope − level
@@ -119,13 +120,10 @@ fn backward(
     }
     let (scale, slope, level) = (&scale[..], &slope[..], &level[..]);
     let size = block_rows(channels) * channels;
-    let blocks = dx
-        .par_chunks_mut(size)
-        .zip(x.par_chunks(size))
-        .zip(dy.par_chunks(size));
-    blocks.enumerate().for_each(|(block, ((dx, x), dy))| {
+    let blocks = x.par_chunks_mut(size).zip(dy.par_chunks(size));
+    blocks.enumerate().for_each(|(block, (x, dy))| {
         let gate = gate.block(block * size, x.len());
-        input_rows(norm, scale, slope, level, x, gate, dy, dx);
+        input_rows(norm, scale, slope, level, x, gate, dy);
     });
 }
 
@@ -138,77 +136,78 @@ impl<'a> Gate<'a> {
     }
 }
 
-/// `Σ dz` and `Σ dz · (x − mean)` per channel, in double precision; dz itself goes to `dresidual`.
-fn sums(
+/// `Σ dz` and `Σ dz · (x − mean)` per channel, in double precision.
+fn sums(norm: &BatchNorm, scale: &[f32], x: &[f32], gate: Gate, dy: &[f32]) -> Vec<f64> {
+    let channels = scale.len();
+    let size = block_rows(channels) * channels;
+    let mut partial = vec![0.0f64; x.len().div_ceil(size) * 2 * channels];
+    partial
+        .par_chunks_mut(2 * channels)
+        .zip(x.par_chunks(size).zip(dy.par_chunks(size)))
+        .enumerate()
+        .for_each(|(block, (sums, (x, dy)))| {
+            sum_rows(norm, scale, x, gate.block(block * size, x.len()), dy, sums);
+        });
+    added(partial, 2 * channels)
+}
+
+/// The same; dy becomes dz on the way.
+fn sums_and_gate(
     norm: &BatchNorm,
     scale: &[f32],
     x: &[f32],
     gate: Gate,
-    dy: &[f32],
-    dresidual: Option<&mut [f32]>,
+    dy: &mut [f32],
 ) -> Vec<f64> {
     let channels = scale.len();
     let size = block_rows(channels) * channels;
-    let blocks = x.len().div_ceil(size);
-    let mut partial = vec![0.0f64; blocks * 2 * channels];
-    let dz = dresidual.map(Shared::new);
+    let mut partial = vec![0.0f64; x.len().div_ceil(size) * 2 * channels];
     partial
         .par_chunks_mut(2 * channels)
+        .zip(x.par_chunks(size).zip(dy.par_chunks_mut(size)))
         .enumerate()
-        .for_each(|(block, sums)| {
-            let start = block * size;
-            let len = size.min(x.len() - start);
-            let gate = gate.block(start, len);
-            // SAFETY: blocks do not overlap, and each has one task.
-            let dz = dz.map(|dz| unsafe { dz.part(start, len) });
-            sum_rows(
-                norm,
-                scale,
-                &x[start..start + len],
-                gate,
-                &dy[start..start + len],
-                dz,
-                sums,
-            );
+        .for_each(|(block, (sums, (x, dy)))| {
+            gate_rows(norm, scale, x, gate.block(block * size, x.len()), dy);
+            sum_rows(norm, scale, x, Gate::Open, dy, sums);
         });
-    partial.resize(partial.len().max(2 * channels), 0.0);
-    let (total, rest) = partial.split_at_mut(2 * channels);
-    for block in rest.chunks_exact(2 * channels) {
+    added(partial, 2 * channels)
+}
+
+/// The sums of all blocks, added in their order.
+fn added(mut partial: Vec<f64>, width: usize) -> Vec<f64> {
+    partial.resize(partial.len().max(width), 0.0);
+    let (total, rest) = partial.split_at_mut(width);
+    for block in rest.chunks_exact(width) {
         for (total, sum) in total.iter_mut().zip(block) {
             *total += sum;
         }
     }
-    partial.truncate(2 * channels);
+    partial.truncate(width);
     partial
 }
 
-/// Calls `$row` for each row with a closure that gives the gradient behind the gate for a channel.
+/// Evaluates `$row` with a function `$dz(c, x, dy)` that gives the gradient behind the gate in row `$r`.
 ///
 /// A macro, so that each kind of gate gets a loop of its own that the compiler can vectorise.
 macro_rules! gated {
-    ($gate:expr, $norm:expr, $scale:expr, $x:expr, $dy:expr, $channels:expr, |$r:ident, $dz:ident| $row:expr) => {
-        let (mean, beta) = (&$norm.mean[..$channels], &$norm.beta[..$channels]);
-        for ($r, (x, dy)) in $x
-            .chunks_exact($channels)
-            .zip($dy.chunks_exact($channels))
-            .enumerate()
-        {
-            match $gate {
-                Gate::Open => {
-                    let $dz = |c: usize| dy[c];
-                    $row
-                }
-                // The operations of the forward pass, in its order: the same bits, the same mask.
-                Gate::Relu => {
-                    let passes = |c: usize| (x[c] - mean[c]) * $scale[c] + beta[c] > 0.0;
-                    let $dz = |c: usize| if passes(c) { dy[c] } else { 0.0 };
-                    $row
-                }
-                Gate::ReluOf(y) => {
-                    let y = &y[$r * $channels..][..$channels];
-                    let $dz = |c: usize| if y[c] > 0.0 { dy[c] } else { 0.0 };
-                    $row
-                }
+    ($gate:expr, $norm:expr, $scale:expr, $r:expr, |$dz:ident| $row:expr) => {
+        let channels = $scale.len();
+        let (mean, beta) = (&$norm.mean[..channels], &$norm.beta[..channels]);
+        match $gate {
+            Gate::Open => {
+                let $dz = |_: usize, _: f32, dy: f32| dy;
+                $row
+            }
+            // The operations of the forward pass, in its order: the same bits, the same mask.
+            Gate::Relu => {
+                let passes = |c: usize, x: f32| (x - mean[c]) * $scale[c] + beta[c] > 0.0;
+                let $dz = |c: usize, x: f32, dy: f32| if passes(c, x) { dy } else { 0.0 };
+                $row
+            }
+            Gate::ReluOf(y) => {
+                let y = &y[$r * channels..][..channels];
+                let $dz = |c: usize, _: f32, dy: f32| if y[c] > 0.0 { dy } else { 0.0 };
+                $row
             }
         }
     };
@@ -216,44 +215,48 @@ macro_rules! gated {
 
 vectorised! {
     fn sum_rows(
-        norm: &BatchNorm, scale: &[f32], x: &[f32], gate: Gate, dy: &[f32], dz: Option<&mut [f32]>,
-        sums: &mut [f64],
+        norm: &BatchNorm, scale: &[f32], x: &[f32], gate: Gate, dy: &[f32], sums: &mut [f64],
     ) {
         let channels = scale.len();
         let (sums, moments) = sums.split_at_mut(channels);
         let (moments, mean) = (&mut moments[..channels], &norm.mean[..channels]);
-        let mut kept = dz;
-        gated!(gate, norm, scale, x, dy, channels, |row, dz| {
-            let x = &x[row * channels..][..channels];
-            for c in 0..channels {
-                let d = dz(c);
+        let rows = x.chunks_exact(channels).zip(dy.chunks_exact(channels));
+        for (row, (x, dy)) in rows.enumerate() {
+            gated!(gate, norm, scale, row, |dz| for c in 0..channels {
+                let d = dz(c, x[c], dy[c]);
                 sums[c] += f64::from(d);
                 moments[c] += f64::from(d) * f64::from(x[c] - mean[c]);
-            }
-            if let Some(kept) = kept.as_deref_mut() {
-                let kept = &mut kept[row * channels..][..channels];
-                for c in 0..channels {
-                    kept[c] = dz(c);
-                }
-            }
-        });
+            });
+        }
+    }
+}
+
+vectorised! {
+    fn gate_rows(norm: &BatchNorm, scale: &[f32], x: &[f32], gate: Gate, dy: &mut [f32]) {
+        let channels = scale.len();
+        let rows = x.chunks_exact(channels).zip(dy.chunks_exact_mut(channels));
+        for (row, (x, dy)) in rows.enumerate() {
+            gated!(gate, norm, scale, row, |dz| for c in 0..channels {
+                dy[c] = dz(c, x[c], dy[c]);
+            });
+        }
     }
 }
 
 vectorised! {
     fn input_rows(
-        norm: &BatchNorm, scale: &[f32], slope: &[f32], level: &[f32], x: &[f32], gate: Gate,
-        dy: &[f32], dx: &mut [f32],
+        norm: &BatchNorm, scale: &[f32], slope: &[f32], level: &[f32], x: &mut [f32], gate: Gate,
+        dy: &[f32],
     ) {
         let channels = scale.len();
         let (slope, level, mean) = (&slope[..channels], &level[..channels], &norm.mean[..channels]);
-        gated!(gate, norm, scale, x, dy, channels, |row, dz| {
-            let x = &x[row * channels..][..channels];
-            let dx = &mut dx[row * channels..][..channels];
-            for c in 0..channels {
-                dx[c] = scale[c] * dz(c) - (x[c] - mean[c]) * slope[c] - level[c];
-            }
-        });
+        let rows = x.chunks_exact_mut(channels).zip(dy.chunks_exact(channels));
+        for (row, (x, dy)) in rows.enumerate() {
+            gated!(gate, norm, scale, row, |dz| for c in 0..channels {
+                let dz = dz(c, x[c], dy[c]);
+                x[c] = scale[c] * dz - (x[c] - mean[c]) * slope[c] - level[c];
+            });
+        }
     }
 }
 
@@ -379,18 +382,19 @@ mod tests {
                 (true, true) => Gate::ReluOf(&y),
             };
             let (mut dx, mut dgamma, mut dbeta) =
-                (vec![f32::NAN; n], vec![f32::NAN; channels], vec![f32::NAN; channels]);
-            let mut dresidual = vec![f32::NAN; n];
-            let gradients = Gradients {
-                dx: &mut dx, dgamma: &mut dgamma, dbeta: &mut dbeta,
-                dresidual: with_residual.then_some(&mut dresidual[..]),
+                (x.clone(), vec![f32::NAN; channels], vec![f32::NAN; channels]);
+            let gradients = Gradients { dgamma: &mut dgamma, dbeta: &mut dbeta };
+            let mut g = single(&problem.g);
+            let dy = match with_residual {
+                true => Incoming::WithResidual(&mut g),
+                false => Incoming::Alone(&g),
             };
-            let g = single(&problem.g);
             if frozen {
-                frozen_batch_norm_backward(&norm, &x, gate, &g, gradients);
+                frozen_batch_norm_backward(&norm, &mut dx, gate, dy, gradients);
             } else {
-                batch_norm_backward(&norm, &x, gate, &g, gradients);
+                batch_norm_backward(&norm, &mut dx, gate, dy, gradients);
             }
+            let dresidual = g;
             let slopes: Vec<f32> = (0..n).map(|i| problem.slope(|p| &mut p.x[i])).collect();
             // Two or three rows make gradients that cancel: measure against the incoming gradient too.
             let close = |ours: &[f32], slopes: &[f32]| {
@@ -428,19 +432,17 @@ mod tests {
             let mut y = vec![0.0; x.len()];
             batch_norm(&norm, &x, None, Activation::Relu, &mut y);
             let (mut dx, mut dgamma, mut dbeta) =
-                (vec![0.0; x.len()], vec![0.0; channels], vec![0.0; channels]);
+                (x.clone(), vec![0.0; channels], vec![0.0; channels]);
             let gradients = Gradients {
-                dx: &mut dx,
                 dgamma: &mut dgamma,
                 dbeta: &mut dbeta,
-                dresidual: None,
             };
             let gate = if recompute {
                 Gate::Relu
             } else {
                 Gate::ReluOf(&y)
             };
-            batch_norm_backward(&norm, &x, gate, &dy, gradients);
+            batch_norm_backward(&norm, &mut dx, gate, Incoming::Alone(&dy), gradients);
             [y, dx, dgamma, dbeta].concat()
         };
         assert_eq!(all(true), all(false));

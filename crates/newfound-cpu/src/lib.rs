@@ -58,7 +58,9 @@ mod update;
 mod naive;
 
 pub use batch_norm::{BatchNorm, batch_norm};
-pub use batch_norm_backward::{Gate, Gradients, batch_norm_backward, frozen_batch_norm_backward};
+pub use batch_norm_backward::{
+    Gate, Gradients, Incoming, batch_norm_backward, frozen_batch_norm_backward,
+};
 pub use fold::fold;
 pub use forward::{Activation, Epilogue, forward, forward_with_statistics};
 pub use input_gradient::input_gradient;

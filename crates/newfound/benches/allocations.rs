@@ -1,4 +1,4 @@
-//! Memory that each step of a training asks the system for: `cargo bench --bench allocations`.
+//! Memory that each step of a training asks the system for: `cargo bench --bench allocations [-- BATCH]`.
 //!
 //! Prints, for the first steps of a ResNet-50, how many bytes were allocated in it and what the largest piece was.
 
@@ -36,7 +36,13 @@ unsafe impl GlobalAlloc for Counting {
 static COUNTING: Counting = Counting;
 
 fn main() {
-    let (batch, size, outputs) = (16, 224, 20);
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    // `cargo test` runs benches too, without the flag that `cargo bench` adds.
+    if !words.iter().any(|word| word == "--bench") {
+        return;
+    }
+    let batch = words.iter().find_map(|word| word.parse().ok());
+    let (batch, size, outputs) = (batch.unwrap_or(16), 224, 20);
     let place = place("cpu").expect("there is always a CPU");
     let architecture = Architecture {
         backbone: Backbone::Resnet50,
@@ -65,7 +71,9 @@ fn main() {
     };
     println!("step   allocated MB    pieces   largest MB");
     for step in 1..=4 {
-        [&BYTES, &PIECES, &LARGEST].map(|tally| tally.store(0, Relaxed));
+        for tally in [&BYTES, &PIECES, &LARGEST] {
+            tally.store(0, Relaxed);
+        }
         let tracked = parameters.tracked(|_| true);
         let pass = Pass::training_from(Part::Body(0));
         let features = network.features(&tracked, images.clone().autodiff(), &pass);
@@ -88,4 +96,7 @@ fn main() {
             PIECES.load(Relaxed)
         );
     }
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find(|line| line.starts_with("VmHWM:"));
+    println!("{}", peak.unwrap_or("the system does not tell the peak"));
 }

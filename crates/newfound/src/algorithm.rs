@@ -179,14 +179,16 @@ pub fn step(
     let selected = select(weights, draws, config.selection).float(); // [B]
     let labels = host_indices(separation.first);
 
-    // The strong views: the query through the online model, the key through the momentum model. (Section III-F)
+    // The strong views: the key through the momentum model, the query through the online model. (Section III-F)
+    // The key first: its activations are gone before those that the gradient needs are kept.
+    let key = network.features(&state.momentum, strong_key, &teacher_pass.again()); // [B, D]
+    let key = normalise_rows(key);
+    drop(teacher_pass);
     let first_trained = setting.first_trained();
     let tracked = state.online.tracked(|spec| spec.part >= first_trained);
     let online_pass = Pass::training_from(first_trained);
     let query = network.features(&tracked, strong_query.autodiff(), &online_pass); // [B, D]
     let logits = network.logits(&tracked, query.clone()); // [B, K]
-    let key = network.features(&state.momentum, strong_key, &teacher_pass.again()); // [B, D]
-    let key = normalise_rows(key);
 
     // The three losses. (Eqs. 8, 9 and 10)
     let chosen = selected.clone().autodiff();

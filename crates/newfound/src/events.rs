@@ -15,6 +15,8 @@ pub enum Stage {
     Reading,
     /// Training the source model.
     Training,
+    /// Views of all images through the frozen layers.
+    Caching,
     /// Features of the target under the source model.
     Extracting,
     /// K-means and matching.
@@ -67,6 +69,13 @@ pub enum Event {
         loss: f64,
         /// Accuracy on the held-out images, in percent; none where none are held out.
         accuracy: Option<f64>,
+    },
+    /// Activations of frozen layers are about to be computed and kept.
+    Caching {
+        /// Size of the file.
+        bytes: u64,
+        /// Where.
+        path: PathBuf,
     },
     /// The state was saved.
     Checkpoint {

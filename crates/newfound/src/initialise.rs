@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::adapt::{Adaptation, adapted_description, array, matrix};
+use crate::adapt::{Adaptation, adapted_description, array, matrix, unfrozen};
 use crate::algorithm::first_trained;
 use crate::atomic;
+use crate::cache::Activations;
 use crate::clustering::{
     KMeansOptions, Match, extend, k_means, match_prototypes, ordered_centroids,
 };
@@ -18,7 +19,7 @@ use crate::geometry::normalise_rows;
 use crate::network::{Architecture, Head, Parameters};
 use crate::pseudo_labels::first_fill;
 use crate::run::RunFolder;
-use crate::supply::{Outputs, infer, measure_statistics};
+use crate::supply::{Outputs, TestViews, infer, measure_statistics};
 use crate::weights::{self, Array};
 
 /// Where an adaptation starts.
@@ -155,7 +156,11 @@ pub(crate) fn arg_max(row: &[f32]) -> usize {
 }
 
 /// Features and clusters of the target, computed or, in a resumed run, read back.
-pub(crate) fn initialise(job: &Adaptation, identity: &str) -> Result<Start> {
+pub(crate) fn initialise(
+    job: &Adaptation,
+    kept: Option<&Activations>,
+    identity: &str,
+) -> Result<Start> {
     let known = job.model.description.known;
     if job.resume
         && let Some(start) = Start::read(job.folder, identity, known)?
@@ -165,17 +170,23 @@ pub(crate) fn initialise(job: &Adaptation, identity: &str) -> Result<Start> {
     let private = job.config.private.count(known);
     let clusters = known + private;
     let (network, mut parameters) = job.model.load(job.engine, job.device);
-    let description = &job.model.description;
+    let network = unfrozen(network, kept, job.config.train);
+    let which: Vec<usize> = (0..job.images.len()).collect();
+    let views = TestViews {
+        images: job.images,
+        which: &which,
+        description: &job.model.description,
+        kept,
+    };
     let extract = |parameters: &Parameters| {
-        let (device, observer) = (job.device, job.observer);
+        let stage = Stage::Extracting;
         infer(
             &network,
             parameters,
-            job.images,
-            description,
-            device,
-            Stage::Extracting,
-            observer,
+            &views,
+            job.device,
+            stage,
+            job.observer,
         )
     };
     // What the source model itself says is kept for comparison, whatever the statistics are later.
@@ -187,15 +198,7 @@ pub(crate) fn initialise(job: &Adaptation, identity: &str) -> Result<Start> {
     if job.config.start_norm == StartNorm::Target {
         let from = first_trained(&network, job.config.train);
         let (device, seed) = (job.device, job.config.seed);
-        measure_statistics(
-            &network,
-            &mut parameters,
-            job.images,
-            description,
-            device,
-            from,
-            seed,
-        )?;
+        measure_statistics(&network, &mut parameters, &views, device, from, seed)?;
         features = extract(&parameters)?.features;
         let measured = parameters
             .specs

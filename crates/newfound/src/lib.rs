@@ -45,6 +45,8 @@ pub mod algorithm;
 pub mod config;
 // What a run tells while it works.
 pub mod events;
+// What frozen layers make of images, kept on disk.
+pub mod cache;
 // Batches of views, ahead of the network.
 pub mod supply;
 // Source training.

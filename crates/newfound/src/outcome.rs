@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use burn::tensor::{Device, Tensor};
 
 use crate::adapt::{Adaptation, adapted_description, array, matrix};
+use crate::cache::Activations;
 use crate::config::AdaptConfig;
 use crate::error::{Error, Result};
 use crate::events::{Event, Observer, Stage};
@@ -16,7 +17,7 @@ use crate::network::{Network, Parameters, download};
 use crate::pseudo_labels::{nearest, neighbour_consensus};
 use crate::random::Stream;
 use crate::run::{Probabilities, Row, take_matrix, write_predictions};
-use crate::supply::{Outputs, infer};
+use crate::supply::{Outputs, TestViews, infer};
 use crate::uncertainty::{class_separation, neighbour_consensus_uncertainty};
 use crate::weights::{self, Array};
 
@@ -158,6 +159,7 @@ pub fn row(
 /// Predicts every image with the final model (the last epoch's) and writes the results.
 pub(crate) fn conclude(
     job: &Adaptation,
+    kept: Option<&Activations>,
     network: &Network,
     start: &Start,
     online: &Parameters,
@@ -177,8 +179,12 @@ pub(crate) fn conclude(
     } = infer(
         network,
         online,
-        images,
-        &description,
+        &TestViews {
+            images,
+            which: &(0..images.len()).collect::<Vec<_>>(),
+            description: &description,
+            kept,
+        },
         device,
         Stage::Predicting,
         observer,

@@ -1,8 +1,9 @@
 //! From paths and options to a job: what the program and the demo share.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::config::{AdaptConfig, TrainConfig};
+use crate::cache;
+use crate::config::{AdaptConfig, TrainConfig, Trained};
 use crate::device::Place;
 use crate::error::{Error, Result};
 use crate::events::{Event, Observer, Stage};
@@ -30,6 +31,8 @@ pub struct AdaptRequest<'a> {
     pub out: &'a Path,
     /// Go on with an interrupted run.
     pub resume: bool,
+    /// Where activations of frozen layers are kept; the user's cache folder unless given.
+    pub cache: Option<&'a Path>,
     /// All choices.
     pub config: AdaptConfig,
 }
@@ -90,6 +93,7 @@ pub fn adapt(request: &AdaptRequest, place: &Place, observer: &dyn Observer) -> 
         manifest: &manifest,
         folder: &folder,
         resume: request.resume,
+        cache: &cache_folder(request.cache),
         device: &place.device,
         engine: place.engine,
         observer,
@@ -118,6 +122,8 @@ pub struct TrainRequest<'a> {
     pub out: &'a Path,
     /// Go on with an interrupted training.
     pub resume: bool,
+    /// Where activations of frozen layers are kept; the user's cache folder unless given.
+    pub cache: Option<&'a Path>,
     /// All choices.
     pub config: TrainConfig,
 }
@@ -206,6 +212,13 @@ pub fn train(request: &TrainRequest, place: &Place, observer: &dyn Observer) -> 
         geometry: Geometry::for_crop(request.crop.unwrap_or(backbone.usual_crop())),
         normalisation: Normalisation::default(),
     };
+    if request.weights.is_none() && request.config.train != Trained::All {
+        let message = "a new body has nothing to keep: only a trained one can be frozen";
+        return Err(Error::request(
+            message,
+            "give its weights with --weights FILE, or train everything with --train all",
+        ));
+    }
     let weights_hash = request
         .weights
         .map(hash_file)
@@ -230,6 +243,8 @@ pub fn train(request: &TrainRequest, place: &Place, observer: &dyn Observer) -> 
         config: &request.config,
         out: request.out,
         resume: request.resume,
+        cache: &cache_folder(request.cache),
+        hashes: &hashes,
         identity: &identity,
         device: &place.device,
         engine: place.engine,
@@ -246,6 +261,10 @@ pub fn train(request: &TrainRequest, place: &Place, observer: &dyn Observer) -> 
     model.write(request.out)?;
     train::forget_checkpoint(request.out)?;
     Ok(model)
+}
+
+fn cache_folder(given: Option<&Path>) -> PathBuf {
+    given.map_or_else(cache::default_folder, Path::to_path_buf)
 }
 
 /// The labelled images that can be read.

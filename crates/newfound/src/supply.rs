@@ -8,6 +8,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use image::RgbImage;
 
 use crate::algorithm::TargetBatch;
+use crate::cache::{self, Activations, choose};
 use crate::error::{Error, Result};
 use crate::events::{Event, Observer, Stage};
 use crate::images::ImageList;
@@ -25,21 +26,46 @@ const AHEAD: usize = 2;
 const INFERENCE_BATCH: usize = 64;
 
 /// A view and the name of its random stream.
-type NamedView = (View, &'static str);
+pub(crate) type NamedView = (View, &'static str);
 
 /// The one view in which nothing is random.
-const TEST: NamedView = (View::Test, "test");
+pub(crate) const TEST: NamedView = (View::Test, "test");
+/// A weak and a strong view that are kept for many epochs.
+pub(crate) const WEAK: NamedView = (View::Weak, "kept-weak");
+pub(crate) const STRONG: NamedView = (View::Strong, "kept-strong");
 
 /// Reads an image and renders some views of it, one after the other in memory.
-fn views_of(
+pub(crate) fn views_of(
     images: &ImageList,
     image: usize,
     wanted: &[NamedView],
     description: &Description,
     [seed, epoch]: [u64; 2],
 ) -> Result<Vec<f32>> {
+    let picture = picture(images, image)?;
+    let at = [image as u64, epoch];
+    Ok(rendered(&picture, wanted, description, seed, at))
+}
+
+/// The same, with a stream of its own for each view by its number: two weak views of an image differ.
+pub(crate) fn numbered_views(
+    images: &ImageList,
+    image: usize,
+    wanted: &[NamedView],
+    description: &Description,
+    seed: u64,
+) -> Result<Vec<f32>> {
+    let picture = picture(images, image)?;
+    let views = wanted.iter().enumerate().flat_map(|(number, &view)| {
+        let at = [image as u64, number as u64];
+        rendered(&picture, &[view], description, seed, at)
+    });
+    Ok(views.collect())
+}
+
+fn picture(images: &ImageList, image: usize) -> Result<RgbImage> {
     let path = images.full_path(image);
-    let picture = decode::read(&path).map_err(|reason| {
+    decode::read(&path).map_err(|reason| {
         let message = format!(
             "an image that could be read before cannot be read now ({reason}): {}",
             path.display()
@@ -48,9 +74,7 @@ fn views_of(
             message,
             "leave the images where they are while newfound works; then go on with --resume",
         )
-    })?;
-    let at = [image as u64, epoch];
-    Ok(rendered(&picture, wanted, description, seed, at))
+    })
 }
 
 /// Some views of a picture, one after the other in memory.
@@ -76,7 +100,11 @@ fn rendered(
 }
 
 /// One tensor for each wanted view, from images whose views lie one after the other.
-fn tensors<const N: usize>(rendered: &[Vec<f32>], side: usize, device: &Device) -> [Tensor<4>; N] {
+pub(crate) fn tensors<const N: usize>(
+    rendered: &[Vec<f32>],
+    side: usize,
+    device: &Device,
+) -> [Tensor<4>; N] {
     let size = 3 * side * side;
     std::array::from_fn(|view| {
         let values: Vec<f32> = rendered
@@ -103,6 +131,8 @@ pub struct TargetViews<'a> {
     pub description: &'a Description,
     /// The run's seed.
     pub seed: u64,
+    /// Their activations, for a network beyond a frontier; then a fixed number of views takes turns.
+    pub kept: Option<&'a Activations>,
 }
 
 impl TargetViews<'_> {
@@ -115,6 +145,23 @@ impl TargetViews<'_> {
         device: &Device,
         mut consume: impl FnMut(TargetBatch, Duration) -> Result<()>,
     ) -> Result<()> {
+        if let Some(kept) = self.kept {
+            return batches.into_iter().try_for_each(|(epoch, images)| {
+                let [weak, strong_query, strong_key] = [0, 1, 2].map(|which| {
+                    let view = |&image: &usize| {
+                        (image, choose(kept.plan(), self.seed, image, epoch)[which])
+                    };
+                    kept.batch(&images.iter().map(view).collect::<Vec<_>>(), device)
+                });
+                let batch = TargetBatch {
+                    images,
+                    weak,
+                    strong_query,
+                    strong_key,
+                };
+                consume(batch, Duration::ZERO)
+            });
+        }
         let wanted = [
             (View::Weak, "weak"),
             (View::Strong, "strong-query"),
@@ -160,6 +207,8 @@ pub struct TrainingViews<'a> {
     pub description: &'a Description,
     /// The training's seed.
     pub seed: u64,
+    /// Their activations, for a network beyond a frontier; then a fixed number of views takes turns.
+    pub kept: Option<&'a Activations>,
 }
 
 impl TrainingViews<'_> {
@@ -170,6 +219,17 @@ impl TrainingViews<'_> {
         device: &Device,
         mut consume: impl FnMut(&[usize], Tensor<4>) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
+        if let Some(kept) = self.kept {
+            for (epoch, images) in &batches {
+                let view =
+                    |&image: &usize| (image, choose(kept.plan(), self.seed, image, *epoch)[0]);
+                let weak = kept.batch(&images.iter().map(view).collect::<Vec<_>>(), device);
+                if consume(images, weak)?.is_break() {
+                    break;
+                }
+            }
+            return Ok(());
+        }
         let side = self.description.geometry.crop as usize;
         let make = |&(epoch, image): &(usize, usize)| {
             let (wanted, at) = ([(View::Weak, "train")], [self.seed, epoch as u64]);
@@ -200,16 +260,8 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Of some rendered test views.
-    fn of(
-        network: &Network,
-        parameters: &Parameters,
-        views: &[Vec<f32>],
-        side: u32,
-        pass: &Pass,
-        device: &Device,
-    ) -> Self {
-        let [test] = tensors(views, side as usize, device);
+    /// Of some test views.
+    fn of(network: &Network, parameters: &Parameters, test: Tensor<4>, pass: &Pass) -> Self {
         let features = network.features(parameters, test, pass); // [B, D]
         let probabilities = softmax(network.logits(parameters, features.clone()), 1); // [B, K]
         let to_array = |tensor: Tensor<2>| Array {
@@ -223,10 +275,53 @@ impl Outputs {
     }
 }
 
-/// Images 0, 1, … in batches for a pass without learning.
-fn in_order(count: usize) -> Vec<Vec<usize>> {
-    let all: Vec<usize> = (0..count).collect();
-    all.chunks(INFERENCE_BATCH).map(<[usize]>::to_vec).collect()
+/// In batches for a pass without learning.
+fn in_batches(images: &[usize]) -> Vec<Vec<usize>> {
+    images
+        .chunks(INFERENCE_BATCH)
+        .map(<[usize]>::to_vec)
+        .collect()
+}
+
+/// Images whose test views are wanted.
+#[derive(Debug, Clone, Copy)]
+pub struct TestViews<'a> {
+    /// The images.
+    pub images: &'a ImageList,
+    /// Which of them, in order.
+    pub which: &'a [usize],
+    /// How images are rendered for this model.
+    pub description: &'a Description,
+    /// Their activations, for a network beyond a frontier.
+    pub kept: Option<&'a Activations>,
+}
+
+impl TestViews<'_> {
+    /// Hands every batch to `consume`, in order.
+    fn for_each(
+        &self,
+        device: &Device,
+        mut consume: impl FnMut(&[usize], Tensor<4>) -> Result<()>,
+    ) -> Result<()> {
+        let batches = in_batches(self.which);
+        if let Some(kept) = self.kept {
+            return batches.iter().try_for_each(|batch| {
+                let rows: Vec<_> = batch.iter().map(|&i| (i, cache::View::Test)).collect();
+                consume(batch, kept.batch(&rows, device))
+            });
+        }
+        let side = self.description.geometry.crop as usize;
+        let make = |&image: &usize| views_of(self.images, image, &[TEST], self.description, [0, 0]);
+        prefetch(&batches, AHEAD, make, |mut rendered| {
+            batches.iter().try_for_each(|batch| {
+                let views = rendered
+                    .next()
+                    .expect("a batch for every batch asked for")?;
+                let [test] = tensors(&views, side, device);
+                consume(batch, test)
+            })
+        })
+    }
 }
 
 /// A batch of images that nobody has looked at before.
@@ -259,7 +354,8 @@ pub fn for_each_seen(
     };
     let make = |&image: &usize| Ok::<(usize, Look), Error>((image, look(image)));
     let (side, pass) = (description.geometry.crop, Pass::evaluation());
-    prefetch(&in_order(images.len()), AHEAD, make, |mut batches| {
+    let all: Vec<usize> = (0..images.len()).collect();
+    prefetch(&in_batches(&all), AHEAD, make, |mut batches| {
         batches.try_for_each(|looks| {
             let (mut good, mut bad, mut views) = (Vec::new(), Vec::new(), Vec::new());
             for (image, look) in looks? {
@@ -271,91 +367,82 @@ pub fn for_each_seen(
                     Err(reason) => bad.push((image, reason)),
                 }
             }
-            let outputs = (!views.is_empty())
-                .then(|| Outputs::of(network, parameters, &views, side, &pass, device));
+            let outputs = (!views.is_empty()).then(|| {
+                let [test] = tensors(&views, side as usize, device);
+                Outputs::of(network, parameters, test, &pass)
+            });
             consume(Seen { good, bad, outputs })
         })
     })
 }
 
-/// Replaces the running statistics, from part `from` on, by those of the test views of all images: the mean over
-/// random batches.
+/// Replaces the running statistics, from part `from` on, by those of the test views: the mean over random batches.
 pub fn measure_statistics(
     network: &Network,
     parameters: &mut Parameters,
-    images: &ImageList,
-    description: &Description,
+    views: &TestViews,
     device: &Device,
     from: Part,
     seed: u64,
 ) -> Result<()> {
     // Random, because images in the order of their paths are often in the order of their classes.
-    let order = Stream::new(seed, "statistics", &[]).permutation(images.len());
-    let batches: Vec<Vec<usize>> = order
-        .chunks(INFERENCE_BATCH)
-        .map(<[usize]>::to_vec)
-        .collect();
-    let side = description.geometry.crop as usize;
-    let make = |&image: &usize| views_of(images, image, &[TEST], description, [0, 0]);
+    let order = Stream::new(seed, "statistics", &[]).permutation(views.which.len());
+    let which: Vec<usize> = order.into_iter().map(|i| views.which[i]).collect();
+    let shuffled = TestViews {
+        which: &which,
+        ..*views
+    };
     let (mut seen, mut measured) = (0.0, parameters.clone());
-    prefetch(&batches, AHEAD, make, |mut rendered| {
-        rendered.try_for_each(|views| {
-            let views = views?;
-            let [test] = tensors(&views, side, device);
-            let pass = Pass::training_from(from);
-            network.features(parameters, test, &pass);
-            seen += views.len() as f64;
-            pass.blend(&mut measured, views.len() as f64 / seen);
-            Ok::<(), Error>(())
-        })
+    shuffled.for_each(device, |batch, test| {
+        let pass = Pass::training_from(from);
+        network.features(parameters, test, &pass);
+        seen += batch.len() as f64;
+        pass.blend(&mut measured, batch.len() as f64 / seen);
+        Ok(())
     })?;
     *parameters = measured;
     Ok(())
 }
 
-/// Features and probabilities of the test views of all images.
+/// Features and probabilities of the test views.
 pub fn infer(
     network: &Network,
     parameters: &Parameters,
-    images: &ImageList,
-    description: &Description,
+    views: &TestViews,
     device: &Device,
     stage: Stage,
     observer: &dyn Observer,
 ) -> Result<Outputs> {
+    let count = views.which.len();
     observer.on(&Event::Began {
         stage,
-        total: images.len(),
+        total: count,
     });
     let (mut features, mut probabilities) = (Vec::new(), Vec::new());
-    let make = |&image: &usize| views_of(images, image, &[TEST], description, [0, 0]);
-    let (side, pass, mut done) = (description.geometry.crop, Pass::evaluation(), 0);
-    prefetch(&in_order(images.len()), AHEAD, make, |mut batches| {
-        batches.try_for_each(|views| {
-            let views = views?;
-            let outputs = Outputs::of(network, parameters, &views, side, &pass, device);
-            features.extend(outputs.features.values);
-            probabilities.extend(outputs.probabilities.values);
-            done += views.len();
-            observer.on(&Event::Advanced { stage, done });
-            if observer.stop_requested() {
-                return Err(Error::failed(
-                    "stopped as asked",
-                    "run the same command with --resume to go on",
-                ));
-            }
-            Ok(())
-        })
+    let (pass, mut done) = (Pass::evaluation(), 0);
+    views.for_each(device, |batch, test| {
+        let outputs = Outputs::of(network, parameters, test, &pass);
+        features.extend(outputs.features.values);
+        probabilities.extend(outputs.probabilities.values);
+        done += batch.len();
+        observer.on(&Event::Advanced { stage, done });
+        if observer.stop_requested() {
+            return Err(Error::failed(
+                "stopped as asked",
+                "run the same command with --resume to go on",
+            ));
+        }
+        Ok(())
     })?;
     observer.on(&Event::Ended { stage });
     let architecture = network.architecture();
     Ok(Outputs {
         features: Array {
-            shape: vec![images.len(), architecture.features()],
+            shape: vec![count, architecture.features()],
             values: features,
         },
         probabilities: Array {
-            shape: vec![images.len(), architecture.outputs],
+            shape: vec![count, architecture.outputs],
             values: probabilities,
         },
     })

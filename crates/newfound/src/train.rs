@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
-use crate::algorithm::{batches, steps_per_epoch};
+use crate::adapt::unfrozen;
+use crate::algorithm::{batches, first_trained, steps_per_epoch};
+use crate::cache::{self, Activations, Plan, Wanted};
 use crate::config::{TrainConfig, Trained};
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::{Event, Observer, Stage};
@@ -16,11 +18,11 @@ use crate::images::ImageList;
 use crate::initialise::arg_max;
 use crate::losses::cross_entropy;
 use crate::network::model::{Description, Model};
-use crate::network::{Engine, Network, Parameters, Part, Pass, Spec};
+use crate::network::{Engine, Network, Parameters, Pass, Spec};
 use crate::optimiser::{Rates, Sgd, at_rest};
 use crate::random::Stream;
 use crate::run::Checkpoint;
-use crate::supply::{TrainingViews, infer};
+use crate::supply::{TestViews, TrainingViews, infer};
 use crate::weights::Array;
 
 /// A checkpoint is written at the end of every epoch, and within a longer one after this time.
@@ -49,6 +51,10 @@ pub struct Training<'a> {
     pub out: &'a Path,
     /// Go on with an interrupted training.
     pub resume: bool,
+    /// Where activations of frozen layers are kept.
+    pub cache: &'a Path,
+    /// The hash of each image's file.
+    pub hashes: &'a [String],
     /// What else a checkpoint must agree on, one `name = value` to a line: weights, device, images.
     pub identity: &'a str,
     /// Where tensors live.
@@ -93,8 +99,12 @@ pub fn train(job: &Training) -> Result<Model> {
         Some(state) => state,
         None => begin(job, &network),
     };
+    let kept = kept(job, &network, &state.parameters)?;
+    let kept = kept.as_ref();
+    let network = unfrozen(network, kept, job.config.train);
     let mut training = Loop {
         job,
+        kept,
         network: &network,
         fit: &fit,
         held: &held,
@@ -107,6 +117,30 @@ pub fn train(job: &Training) -> Result<Model> {
         description: job.description.clone(),
         arrays: training.state.best.to_arrays(),
     })
+}
+
+/// What the frozen layers make of the images, where there are frozen layers.
+fn kept(job: &Training, network: &Network, parameters: &Parameters) -> Result<Option<Activations>> {
+    if job.config.train == Trained::All {
+        return Ok(None);
+    }
+    cache::activations(&Wanted {
+        network,
+        parameters,
+        frontier: first_trained(network, job.config.train),
+        images: &job.source.images,
+        hashes: job.hashes,
+        description: job.description,
+        plan: Plan {
+            weak: job.config.weak_views,
+            strong: 0,
+            seed: job.config.view_seed,
+        },
+        folder: job.cache,
+        device: job.device,
+        observer: job.observer,
+    })
+    .map(Some)
 }
 
 /// Removes what was kept for a resumption, once the model is written.
@@ -150,14 +184,6 @@ pub fn split(
     (fit, held)
 }
 
-fn first_trained(job: &Training, network: &Network) -> Part {
-    match job.config.train {
-        Trained::All => Part::Body(0),
-        Trained::LastStage => network.last_stage(),
-        Trained::Head => Part::Bottleneck,
-    }
-}
-
 fn begin(job: &Training, network: &Network) -> State {
     let mut parameters = network.start(job.config.seed, job.device);
     if let Some(body) = job.body {
@@ -179,6 +205,7 @@ fn begin(job: &Training, network: &Network) -> State {
 /// The loop with its state and its checkpoints.
 struct Loop<'a> {
     job: &'a Training<'a>,
+    kept: Option<&'a Activations>,
     network: &'a Network,
     /// Images to learn from.
     fit: &'a [usize],
@@ -206,6 +233,7 @@ impl Loop<'_> {
             images: &job.source.images,
             description: job.description,
             seed: config.seed,
+            kept: self.kept,
         };
         if !self.is_done() {
             views.for_each(todo, job.device, |images, weak| self.step(images, weak))?;
@@ -260,7 +288,7 @@ impl Loop<'_> {
             ..
         } = self;
         let (config, Progress { epoch, step, .. }) = (job.config, state.progress);
-        let first_trained = first_trained(job, network);
+        let first_trained = first_trained(network, config.train);
         let labels: Vec<i64> = images
             .iter()
             .map(|&image| job.source.labels[image] as i64)
@@ -316,12 +344,13 @@ impl Loop<'_> {
     fn end_of_epoch(&mut self) -> Result<()> {
         let Self {
             job,
+            kept,
             network,
             held,
             state,
             ..
         } = self;
-        let judged = judge(job, network, &state.parameters, held)?;
+        let judged = judge(job, *kept, network, &state.parameters, held)?;
         let progress = &mut state.progress;
         let loss = progress.sum / progress.seen as f64;
         progress.epoch += 1;
@@ -351,6 +380,7 @@ impl Loop<'_> {
 /// Accuracy in percent and mean cross-entropy on the held-out images, where there are any.
 fn judge(
     job: &Training,
+    kept: Option<&Activations>,
     network: &Network,
     parameters: &Parameters,
     held: &[usize],
@@ -358,22 +388,14 @@ fn judge(
     if held.is_empty() {
         return Ok(None);
     }
-    let all = &job.source.images;
-    let paths = held.iter().map(|&image| all.paths[image].clone()).collect();
-    let images = ImageList {
-        root: all.root.clone(),
-        paths,
+    let views = TestViews {
+        images: &job.source.images,
+        which: held,
+        description: job.description,
+        kept,
     };
-    let silent = crate::events::Silent;
-    let outputs = infer(
-        network,
-        parameters,
-        &images,
-        job.description,
-        job.device,
-        Stage::Predicting,
-        &silent,
-    )?;
+    let (stage, silent) = (Stage::Predicting, crate::events::Silent);
+    let outputs = infer(network, parameters, &views, job.device, stage, &silent)?;
     let rows = outputs
         .probabilities
         .values

@@ -23,6 +23,7 @@ pub fn run(args: &AdaptArgs, terminal: &Terminal) -> Result<()> {
         foreign: args.foreign.to_foreign()?,
         out: &args.out,
         resume: args.work.resume,
+        cache: args.work.cache.as_deref(),
         config: configuration(&args.work, args.preset.as_deref(), more)?,
     };
     let folder = adapt(&request, &place, terminal)?;

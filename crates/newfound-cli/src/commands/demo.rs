@@ -68,6 +68,7 @@ pub fn run(args: &DemoArgs, terminal: &Terminal) -> Result<()> {
             crop: Some(demo::SIZE),
             out,
             resume: false,
+            cache: None,
             config: TrainConfig {
                 seed: *seed,
                 ..config
@@ -108,6 +109,7 @@ pub fn run(args: &DemoArgs, terminal: &Terminal) -> Result<()> {
         foreign: Foreign::default(),
         out: &run,
         resume: false,
+        cache: None,
         // The defaults, but for the epochs and for batch-norm: statistics of the target from the start, for the clustering
         // and for the momentum model. README.md says how this was chosen.
         config: AdaptConfig {

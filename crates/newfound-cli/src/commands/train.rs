@@ -25,6 +25,7 @@ pub fn run(args: &TrainArgs, terminal: &Terminal) -> Result<()> {
         crop: args.foreign.size,
         out: &args.out,
         resume: args.work.resume,
+        cache: args.work.cache.as_deref(),
         config: configuration(&args.work, None, Table::new())?,
     };
     let model = train(&request, &place, terminal)?;

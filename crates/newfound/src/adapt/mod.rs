@@ -1,7 +1,7 @@
 //! The whole job of `newfound adapt`: features, clustering, the loop, predictions, and a folder that is whole at every
 //! moment.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use burn::tensor::{Device, Tensor};
@@ -12,7 +12,8 @@ use snapshot::{Progress, Sums, pack, unpack};
 
 use crate::algorithm::{self, Position, Setting, State, TargetBatch, steps_per_epoch};
 use crate::atomic;
-use crate::config::AdaptConfig;
+use crate::cache::{self, Activations, Plan, Wanted};
+use crate::config::{AdaptConfig, Trained};
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::{Epoch, Event, Observer, Stage};
 use crate::images::ImageList;
@@ -43,6 +44,8 @@ pub struct Adaptation<'a> {
     pub folder: &'a RunFolder,
     /// Go on with an interrupted run.
     pub resume: bool,
+    /// Where activations of frozen layers are kept.
+    pub cache: &'a Path,
     /// Where tensors live.
     pub device: &'a Device,
     /// What computes the network.
@@ -87,8 +90,14 @@ pub fn adapt(job: &Adaptation) -> Result<()> {
         job.observer.on(&Event::Warning { message });
         return forget(job);
     }
-    let start = initialise(job, &identity)?;
-    let network = Network::new(start.architecture(job), job.engine);
+    let kept = kept(job)?;
+    let kept = kept.as_ref();
+    let start = initialise(job, kept, &identity)?;
+    let network = unfrozen(
+        Network::new(start.architecture(job), job.engine),
+        kept,
+        job.config.train,
+    );
     let (state, progress) = match resumed(job, &network, &identity)? {
         Some(found) => found,
         None => begin(job, &network, &start),
@@ -96,6 +105,7 @@ pub fn adapt(job: &Adaptation) -> Result<()> {
     let log = EventLog::open(&job.folder.events(), progress.event_bytes)?;
     let mut loop_ = Loop {
         job,
+        kept,
         network: &network,
         state,
         progress,
@@ -104,8 +114,47 @@ pub fn adapt(job: &Adaptation) -> Result<()> {
         clock: Clock::start(),
     };
     loop_.run()?;
-    conclude(job, &network, &start, &loop_.state.online)?;
+    conclude(job, kept, &network, &start, &loop_.state.online)?;
     forget(job)
+}
+
+/// What the frozen layers make of the images, where there are frozen layers.
+fn kept(job: &Adaptation) -> Result<Option<Activations>> {
+    let config = job.config;
+    if config.train == Trained::All {
+        return Ok(None);
+    }
+    let (network, parameters) = job.model.load(job.engine, job.device);
+    let files = job.manifest.images.iter();
+    let hashes: Vec<String> = files.map(|file| file.blake3.clone()).collect();
+    cache::activations(&Wanted {
+        network: &network,
+        parameters: &parameters,
+        frontier: algorithm::first_trained(&network, config.train),
+        images: job.images,
+        hashes: &hashes,
+        description: &job.model.description,
+        plan: Plan {
+            weak: config.weak_views,
+            strong: config.strong_views,
+            seed: config.view_seed,
+        },
+        folder: job.cache,
+        device: job.device,
+        observer: job.observer,
+    })
+    .map(Some)
+}
+
+/// The part of a network that is not frozen, where activations of the rest are kept.
+pub(crate) fn unfrozen(network: Network, kept: Option<&Activations>, trained: Trained) -> Network {
+    match kept {
+        None => network,
+        Some(_) => {
+            let frontier = algorithm::first_trained(&network, trained);
+            network.beyond(frontier)
+        }
+    }
 }
 
 /// The result is on disk: what was kept for a resumption has done its duty.
@@ -264,6 +313,7 @@ impl Clock {
 /// The loop with its state, its log and its checkpoints.
 struct Loop<'a> {
     job: &'a Adaptation<'a>,
+    kept: Option<&'a Activations>,
     network: &'a Network,
     state: State,
     progress: Progress,
@@ -293,6 +343,7 @@ impl Loop<'_> {
             images,
             description: &self.job.model.description,
             seed: config.seed,
+            kept: self.kept,
         };
         views.for_each(todo, self.job.device, |batch, waited| {
             self.clock.waited += waited;

@@ -74,6 +74,12 @@ pub struct AdaptConfig {
     pub ema: Ema,
     /// Batch-norm of the momentum model.
     pub teacher_norm: TeacherNorm,
+    /// Weak views that are kept of each image where the first layers are frozen.
+    pub weak_views: usize,
+    /// Strong views, likewise.
+    pub strong_views: usize,
+    /// What those views are drawn from: not the seed, so that they serve runs with other seeds too.
+    pub view_seed: u64,
     /// Largest share of unreadable images that is still accepted, in percent.
     pub max_bad: f64,
 }
@@ -220,6 +226,9 @@ impl Default for AdaptConfig {
             gamma_diversity: 1.0,
             ema: Ema::AUTO,
             teacher_norm: TeacherNorm::Train,
+            weak_views: 3,
+            strong_views: 6,
+            view_seed: 0,
             max_bad: 1.0,
         }
     }
@@ -259,6 +268,8 @@ impl Configuration for AdaptConfig {
         check.at_least("neighbours", self.neighbours, 1);
         check.at_least("queue", self.queue, 1);
         check.at_least("history", self.history, 1);
+        check.at_least("weak-views", self.weak_views, 1);
+        check.at_least("strong-views", self.strong_views, 1);
         check.positive("learning-rate", self.learning_rate);
         check.within("body-rate", self.body_rate, 0.0, 1.0);
         check.below("momentum", self.momentum, 1.0);

@@ -34,6 +34,10 @@ pub struct TrainConfig {
     pub patience: usize,
     /// Share of images held out, stratified by class, in percent.
     pub held_out: f64,
+    /// Weak views that are kept of each image where the first layers are frozen.
+    pub weak_views: usize,
+    /// What those views are drawn from: not the seed, so that they serve trainings with other seeds too.
+    pub view_seed: u64,
     /// Largest share of unreadable images that is still accepted, in percent.
     pub max_bad: f64,
 }
@@ -53,6 +57,8 @@ impl Default for TrainConfig {
             label_smoothing: 0.0,
             patience: 5,
             held_out: 10.0,
+            weak_views: 3,
+            view_seed: 0,
             max_bad: 1.0,
         }
     }
@@ -72,6 +78,7 @@ impl Configuration for TrainConfig {
         check.at_least("batch", self.batch, 2);
         check.at_least("bottleneck", self.bottleneck, 1);
         check.at_least("patience", self.patience, 1);
+        check.at_least("weak-views", self.weak_views, 1);
         check.positive("learning-rate", self.learning_rate);
         check.within("body-rate", self.body_rate, 0.0, 1.0);
         check.below("momentum", self.momentum, 1.0);

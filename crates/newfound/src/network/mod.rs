@@ -35,6 +35,8 @@ pub struct Network {
     body: Body,
     bottleneck: Option<Bottleneck>,
     classifier: Classifier,
+    /// Where its input enters: none for images.
+    frontier: Option<Part>,
 }
 
 impl Network {
@@ -56,12 +58,26 @@ impl Network {
             body,
             bottleneck,
             classifier,
+            frontier: None,
+        }
+    }
+
+    /// The same network from this part on: its input is what [`frozen`](Self::frozen) gives instead of images.
+    pub fn beyond(self, frontier: Part) -> Self {
+        Self {
+            frontier: Some(frontier),
+            ..self
         }
     }
 
     /// What it is.
     pub fn architecture(&self) -> &Architecture {
         &self.architecture
+    }
+
+    /// Who computes its body.
+    pub fn engine(&self) -> Engine {
+        self.engine
     }
 
     /// Names, shapes and roles of its parameters.
@@ -83,13 +99,43 @@ impl Network {
     ///
     /// # Shapes
     ///
-    /// `images` [B, 3, H, W] → [B, D]
+    /// `images` [B, 3, H, W], or activations for a network [beyond](Self::beyond) a frontier → [B, D]
     #[doc(alias = "phi")]
     pub fn features(&self, parameters: &Parameters, images: Tensor<4>, pass: &Pass) -> Tensor<2> {
-        let pooled = self.body.forward(self.engine, parameters, images, pass);
+        let from = self.frontier;
+        let pooled = self
+            .body
+            .forward(self.engine, parameters, images, from, pass);
         match &self.bottleneck {
             Some(bottleneck) => bottleneck.forward(parameters, pooled, pass),
             None => pooled,
+        }
+    }
+
+    /// Activations of a batch of images where part `frontier` begins.
+    ///
+    /// # Shapes
+    ///
+    /// `images` [B, 3, H, W] → [B, [`frozen_shape`](Self::frozen_shape)]
+    pub fn frozen(
+        &self,
+        parameters: &Parameters,
+        images: Tensor<4>,
+        frontier: Part,
+        pass: &Pass,
+    ) -> Tensor<4> {
+        self.body
+            .frozen(self.engine, parameters, images, frontier, pass)
+    }
+
+    /// Shape of one image's activations at a frontier, for square images of this side: in the layout of the engine, and
+    /// pooled in front of the bottleneck and the classifier.
+    pub fn frozen_shape(&self, frontier: Part, side: usize) -> [usize; 3] {
+        let [channels, side] = self.body.sizes(&self.architecture, frontier, side);
+        match (frontier, self.engine) {
+            (Part::Body(_), Engine::Burn) => [channels, side, side],
+            (Part::Body(_), Engine::Cpu) => [side, side, channels],
+            _ => [1, 1, channels],
         }
     }
 

@@ -65,23 +65,96 @@ impl Body {
     ///
     /// # Shapes
     ///
-    /// `images` [B, 3, H, W] → [B, [`Backbone::features`](super::Backbone::features)]
+    /// `images` [B, 3, H, W], or activations where part `from` begins → [B, [`Backbone::features`](super::Backbone::features)]
     pub(super) fn forward(
         &self,
         engine: Engine,
         parameters: &Parameters,
         images: Tensor<4>,
+        from: Option<Part>,
         pass: &Pass,
     ) -> Tensor<2> {
-        let mut x = engine.input(images);
-        x = self.stem.forward(engine, parameters, x, None, true, pass);
-        if self.pools {
-            x = engine.max_pool(x);
+        match from {
+            Some(Part::Bottleneck | Part::Classifier) => {
+                let [batch, .., channels] = images.dims();
+                return images.reshape([batch, channels]);
+            }
+            Some(Part::Body(stage)) if stage > 0 => {
+                let x = self.through(engine, parameters, images, stage..self.parts(), pass);
+                return engine.global_average(x);
+            }
+            _ => {}
         }
-        for block in self.stages.iter().flatten() {
-            x = block.forward(engine, parameters, x, pass);
-        }
+        let x = self.through(engine, parameters, images, 0..self.parts(), pass);
         engine.global_average(x)
+    }
+
+    /// Activations where part `frontier` begins; pooled, as [B, 1, 1, C], behind the body.
+    pub(super) fn frozen(
+        &self,
+        engine: Engine,
+        parameters: &Parameters,
+        images: Tensor<4>,
+        frontier: Part,
+        pass: &Pass,
+    ) -> Tensor<4> {
+        if let Part::Body(stage) = frontier {
+            return self.through(engine, parameters, images, 0..stage, pass);
+        }
+        let pooled = self.forward(engine, parameters, images, None, pass);
+        let [batch, channels] = pooled.dims();
+        pooled.reshape([batch, 1, 1, channels])
+    }
+
+    /// Channels and side of the activations where part `frontier` begins, for images of this side.
+    pub(super) fn sizes(
+        &self,
+        architecture: &Architecture,
+        frontier: Part,
+        side: usize,
+    ) -> [usize; 2] {
+        let backbone = architecture.backbone;
+        let Part::Body(stage) = frontier else {
+            return [backbone.features(), 1];
+        };
+        let pooled = side.div_ceil(2).div_ceil(if self.pools { 2 } else { 1 });
+        match stage {
+            0 => [3, side],
+            1 => [backbone.width(), pooled],
+            _ => {
+                let widening = match backbone.kind() {
+                    BlockKind::Basic => 1,
+                    BlockKind::Bottleneck => 4,
+                };
+                let side = (2..stage).fold(pooled, |side, _| side.div_ceil(2));
+                [widening * (backbone.width() << (stage - 2)), side]
+            }
+        }
+    }
+
+    /// Some parts of the body, one after the other; part 0 is the stem.
+    fn through(
+        &self,
+        engine: Engine,
+        parameters: &Parameters,
+        mut x: Tensor<4>,
+        parts: std::ops::Range<usize>,
+        pass: &Pass,
+    ) -> Tensor<4> {
+        for part in parts {
+            if part == 0 {
+                x = engine.input(x);
+                x = self.stem.forward(engine, parameters, x, None, true, pass);
+                if self.pools {
+                    x = engine.max_pool(x);
+                }
+                continue;
+            }
+            for block in &self.stages[part - 1] {
+                x = block.forward(engine, parameters, x, pass);
+            }
+        }
+        x
     }
 }
 

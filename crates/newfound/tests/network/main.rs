@@ -12,5 +12,7 @@ mod model;
 
 mod forward;
 mod gradients;
+mod packs;
+mod frontier;
 mod real_weights;
 mod threads;

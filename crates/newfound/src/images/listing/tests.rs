@@ -133,7 +133,10 @@ fn missing_paths_of_a_list_are_reported_together() {
     assert_eq!(names(&found), ["a.jpg", "b c.jpg", "c"]);
     let survey = crate::images::survey(&found, &|_, _| {});
     assert_eq!(survey.bad.len(), 3, "a.jpg is there, but empty");
-    assert_eq!(survey.bad[1].reason.to_string(), "there is no such file");
+    assert_eq!(
+        survey.bad[1].reason.to_string(),
+        "cannot be read: there is no such file"
+    );
 
     fs::write(&path, "d.jpg\nb.jpg cat\n# x\nc.jpg\n").unwrap();
     let error = list(&path, None).unwrap_err();

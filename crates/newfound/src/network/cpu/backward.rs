@@ -12,7 +12,7 @@ use super::buffers::Buffer;
 use super::forward::{Saved, pooled, unit_alone, unit_with_saved};
 use super::update::{ema_plain, sgd_plain};
 use super::{
-    ChannelsLast, Pack, Plain, SgdRule, UnitOptions, dims, output_shape, packs, tensor, values,
+    ChannelsLast, Pack, Plain, SgdRule, UnitOptions, dims, is_whole, packs, tensor, values,
 };
 
 /// Backward of a unit with four parents (x, weight, gamma, beta) or five (and the shortcut).
@@ -22,44 +22,49 @@ struct UnitBackward;
 impl UnitBackward {
     /// Registers the gradient of every parent that wants one.
     fn register<const N: usize>(ops: Ops<Saved, N>, gradients: &mut Gradients) {
-        let dy = gradients.consume::<Flex>(&ops.node).to_contiguous();
-        let saved = ops.state;
+        let mut dy = gradients.consume::<Flex>(&ops.node).to_contiguous();
+        let mut saved = ops.state;
         let conv = saved.conv;
-        let (mut dconvolved, mut dgamma, mut dbeta) = (
-            Buffer::new(conv.output_len()),
-            vec![0.0; conv.outputs],
-            vec![0.0; conv.outputs],
-        );
-        let mut dshortcut = (N == 5).then(|| Buffer::new(conv.output_len()));
+        let (mut dgamma, mut dbeta) = (vec![0.0; conv.outputs], vec![0.0; conv.outputs]);
+        // The convolution's output becomes its gradient, in the same memory.
+        let nothing = tensor(Vec::new(), [0]);
+        let mut dconvolved = owned(std::mem::replace(&mut saved.convolved, nothing));
         let gate = match (&saved.y, saved.relu) {
             (Some(y), _) => kernels::Gate::ReluOf(values(y)),
             (None, true) => kernels::Gate::Relu,
             (None, false) => kernels::Gate::Open,
         };
-        let into = kernels::Gradients {
-            dx: &mut dconvolved,
+        let learnt = kernels::Gradients {
             dgamma: &mut dgamma,
             dbeta: &mut dbeta,
-            dresidual: dshortcut.as_deref_mut(),
         };
-        let convolved = values(&saved.convolved);
-        if saved.training {
-            kernels::batch_norm_backward(&saved.norm(), convolved, gate, values(&dy), into);
+        let incoming = if N == 5 {
+            dy = owned(dy);
+            kernels::Incoming::WithResidual(dy.storage_mut::<f32>())
         } else {
-            kernels::frozen_batch_norm_backward(&saved.norm(), convolved, gate, values(&dy), into);
+            kernels::Incoming::Alone(values(&dy))
+        };
+        let (norm, x) = (saved.norm(), dconvolved.storage_mut::<f32>());
+        if saved.training {
+            kernels::batch_norm_backward(&norm, x, gate, incoming, learnt);
+        } else {
+            kernels::frozen_batch_norm_backward(&norm, x, gate, incoming, learnt);
         }
+        // What is not needed any more makes room for what comes.
+        saved.y = None;
+        let dshortcut = (N == 5).then_some(dy);
         let mut parents = ops.parents.into_iter();
         let mut next = || parents.next().flatten();
         if let Some(node) = next() {
             let weights = packs::Backward::pack(&conv, &saved.weight);
             let mut dx = Buffer::new(conv.input_len());
-            kernels::input_gradient(&conv, &dconvolved, weights.get(), None, &mut dx);
+            kernels::input_gradient(&conv, values(&dconvolved), weights.get(), None, &mut dx);
             let shape = [conv.batch, conv.height, conv.width, conv.inputs];
             gradients.register::<Flex>(node.id, dx.tensor(shape));
         }
         if let Some(node) = next() {
             let mut dweight = Buffer::new(conv.weight_len());
-            kernels::weight_gradient(&conv, values(&saved.x), &dconvolved, &mut dweight);
+            kernels::weight_gradient(&conv, values(&saved.x), values(&dconvolved), &mut dweight);
             gradients.register::<Flex>(node.id, dweight.tensor([conv.weight_len()]));
         }
         for vector in [dgamma, dbeta] {
@@ -68,9 +73,19 @@ impl UnitBackward {
             }
         }
         if let (Some(dshortcut), Some(node)) = (dshortcut, next()) {
-            gradients.register::<Flex>(node.id, dshortcut.tensor(output_shape(&conv)));
+            gradients.register::<Flex>(node.id, dshortcut);
         }
     }
+}
+
+/// A contiguous tensor that nobody else looks at: itself, or a copy.
+fn owned(tensor: Plain) -> Plain {
+    if tensor.is_unique() && is_whole(&tensor) {
+        return tensor;
+    }
+    let mut copy = Buffer::new(values(&tensor).len());
+    copy.copy_from_slice(values(&tensor));
+    copy.tensor(dims(&tensor))
 }
 
 impl Backward<Flex, 4> for UnitBackward {

@@ -134,6 +134,13 @@ fn values(tensor: &Plain) -> &[f32] {
         .expect("contiguous single-precision values")
 }
 
+/// Whether a tensor's memory holds its values in order, and nothing else.
+fn is_whole(tensor: &Plain) -> bool {
+    tensor.is_contiguous()
+        && tensor.layout().start_offset() == 0
+        && tensor.bytes().len() == size_of_val(values(tensor))
+}
+
 fn tensor(values: Vec<f32>, shape: impl Into<Vec<usize>>) -> Plain {
     Plain::from_data(TensorData::new(values, shape.into()))
 }

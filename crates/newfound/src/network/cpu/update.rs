@@ -4,7 +4,7 @@ use burn::backend::Dispatch;
 use burn::tensor::Tensor;
 use newfound_cpu as kernels;
 
-use super::{ChannelsLast, Plain, SgdRule, values};
+use super::{ChannelsLast, Plain, SgdRule, is_whole, values};
 
 /// See [`ChannelsLast::sgd`].
 ///
@@ -68,10 +68,7 @@ pub(super) fn ema_plain(slow: Plain, fast: Plain, m: f64) -> Plain {
 
 /// The tensor itself where its memory is its values in order, which is nearly always.
 fn contiguous(tensor: Plain) -> Plain {
-    let whole = tensor.is_contiguous()
-        && tensor.layout().start_offset() == 0
-        && tensor.bytes().len() == size_of_val(values(&tensor));
-    if whole {
+    if is_whole(&tensor) {
         tensor
     } else {
         tensor.to_contiguous()

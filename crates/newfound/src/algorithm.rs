@@ -143,9 +143,11 @@ pub fn step(
 
     // The momentum model follows the online model.
     let steps = at.steps * config.epochs;
+    let first_trained = setting.first_trained();
+    let m = config.ema.at(steps);
     state
         .momentum
-        .moving_average(&state.online, config.ema.at(steps));
+        .moving_average_from(first_trained, &state.online, m);
 
     // The weak view through the momentum model: what the bank will store. (Section III-C)
     let teacher_pass = setting.teacher_pass();
@@ -184,7 +186,6 @@ pub fn step(
     let key = network.features(&state.momentum, strong_key, &teacher_pass.again()); // [B, D]
     let key = normalise_rows(key);
     drop(teacher_pass);
-    let first_trained = setting.first_trained();
     let tracked = state.online.tracked(|spec| spec.part >= first_trained);
     let online_pass = Pass::training_from(first_trained);
     let query = network.features(&tracked, strong_query.autodiff(), &online_pass); // [B, D]

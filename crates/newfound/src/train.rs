@@ -95,10 +95,10 @@ pub fn train(job: &Training) -> Result<Model> {
         job.config.seed,
     );
     let identity = identity(job);
-    let state = match resumed(job, &network, &identity)? {
-        Some(state) => state,
-        None => begin(job, &network),
-    };
+    let mut state = begin(job, &network);
+    if let Some(found) = resumed(job, &state, &identity)? {
+        state = found;
+    }
     let kept = kept(job, &network, &state.parameters)?;
     let kept = kept.as_ref();
     let network = unfrozen(network, kept, job.config.train);
@@ -263,7 +263,7 @@ impl Loop<'_> {
         }
         let stop = job.observer.stop_requested();
         if last || stop || self.saved.elapsed() > CHECKPOINT_INTERVAL {
-            save(job, &self.state, self.identity)?;
+            save(job, self.network, &self.state, self.identity)?;
             self.saved = Instant::now();
         }
         if stop {
@@ -433,7 +433,7 @@ fn difference(then: &str, now: &str) -> String {
     }
 }
 
-fn save(job: &Training, state: &State, identity: &str) -> Result<()> {
+fn save(job: &Training, network: &Network, state: &State, identity: &str) -> Result<()> {
     let folder = checkpoint_folder(job.out);
     std::fs::create_dir_all(&folder)
         .map_err(|source| Error::io("make the checkpoint's folder", &folder, source))?;
@@ -441,13 +441,15 @@ fn save(job: &Training, state: &State, identity: &str) -> Result<()> {
         specs: state.parameters.specs.clone(),
         values: state.velocity.clone(),
     };
+    // The frozen parts are as they were given.
+    let from = first_trained(network, job.config.train);
     let mut tensors = BTreeMap::new();
     for (prefix, values) in [
         ("now/", &state.parameters),
         ("velocity/", &velocity),
         ("best/", &state.best),
     ] {
-        let named = values.to_arrays().into_iter();
+        let named = values.to_arrays_from(from).into_iter();
         tensors.extend(named.map(|(name, array)| (format!("{prefix}{name}"), array)));
     }
     let checkpoint = Checkpoint {
@@ -461,7 +463,7 @@ fn save(job: &Training, state: &State, identity: &str) -> Result<()> {
     Ok(())
 }
 
-fn resumed(job: &Training, network: &Network, identity: &str) -> Result<Option<State>> {
+fn resumed(job: &Training, begun: &State, identity: &str) -> Result<Option<State>> {
     if !job.resume {
         return Ok(None);
     }
@@ -484,20 +486,24 @@ fn resumed(job: &Training, network: &Network, identity: &str) -> Result<Option<S
         state: progress,
         ..
     } = checkpoint;
-    let group = |prefix: &str| {
+    let group = |prefix: &str, begun: &Parameters| {
         let named = tensors.iter().filter_map(|(name, array)| {
             Some((name.strip_prefix(prefix)?.to_string(), array.clone()))
         });
-        Parameters::from_arrays(network.specs().clone(), named.collect(), job.device)
+        begun.with(named.collect())
+    };
+    let velocity = Parameters {
+        specs: begun.parameters.specs.clone(),
+        values: begun.velocity.clone(),
     };
     job.observer.on(&Event::Resumed {
         epoch: progress.epoch + 1,
         step: progress.step,
     });
     Ok(Some(State {
-        parameters: group("now/"),
-        velocity: group("velocity/").values,
-        best: group("best/"),
+        parameters: group("now/", &begun.parameters),
+        velocity: group("velocity/", &velocity).values,
+        best: group("best/", &begun.parameters),
         progress,
     }))
 }

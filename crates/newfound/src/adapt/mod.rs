@@ -98,10 +98,10 @@ pub fn adapt(job: &Adaptation) -> Result<()> {
         kept,
         job.config.train,
     );
-    let (state, progress) = match resumed(job, &network, &identity)? {
-        Some(found) => found,
-        None => begin(job, &network, &start),
-    };
+    let (mut state, mut progress) = begin(job, &network, &start);
+    if let Some(found) = resumed(job, &state.online, &identity)? {
+        (state, progress) = found;
+    }
     let log = EventLog::open(&job.folder.events(), progress.event_bytes)?;
     let mut loop_ = Loop {
         job,
@@ -261,7 +261,7 @@ pub(crate) fn matrix(array: &Array, device: &Device) -> Tensor<2> {
 /// The state of an interrupted run, if there is one.
 fn resumed(
     job: &Adaptation,
-    network: &Network,
+    source: &Parameters,
     identity: &str,
 ) -> Result<Option<(State, Progress)>> {
     if !job.resume {
@@ -280,7 +280,7 @@ fn resumed(
             "give what the run was started with, or another folder with --out",
         ));
     }
-    let (state, progress) = unpack(checkpoint, network, job.config.history, job.device);
+    let (state, progress) = unpack(checkpoint, source, job.config.history, job.device);
     job.observer.on(&Event::Resumed {
         epoch: progress.epoch + 1,
         step: progress.step,
@@ -439,7 +439,8 @@ impl Loop<'_> {
     /// Writes a checkpoint of this moment.
     fn save(&mut self) -> Result<()> {
         self.progress.event_bytes = self.log.sync()?;
-        let checkpoint = pack(&self.state, &self.progress, &self.identity);
+        let from = algorithm::first_trained(self.network, self.job.config.train);
+        let checkpoint = pack(&self.state, &self.progress, &self.identity, from);
         checkpoint.ensure_finite()?;
         let path: PathBuf = checkpoint.write(&self.job.folder.checkpoint())?;
         self.job.observer.on(&Event::Checkpoint { path });

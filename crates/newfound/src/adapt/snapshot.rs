@@ -9,7 +9,8 @@ use super::{array, matrix};
 use crate::algorithm::State;
 use crate::events::Step;
 use crate::memory::{Bank, History, Queue};
-use crate::network::{Network, Parameters};
+use crate::network::{Parameters, Part};
+use crate::optimiser::at_rest;
 use crate::run::Checkpoint;
 use crate::weights::Array;
 
@@ -51,8 +52,14 @@ impl Sums {
     }
 }
 
-/// A checkpoint of this moment.
-pub(super) fn pack(state: &State, progress: &Progress, identity: &str) -> Checkpoint<Progress> {
+/// A checkpoint of this moment: of the parameters, those of the parts from `from` on, since those before it are the source
+/// model's.
+pub(super) fn pack(
+    state: &State,
+    progress: &Progress,
+    identity: &str,
+    from: Part,
+) -> Checkpoint<Progress> {
     let State {
         online,
         momentum,
@@ -80,7 +87,7 @@ pub(super) fn pack(state: &State, progress: &Progress, identity: &str) -> Checkp
         ("momentum/", momentum),
         ("velocity/", &velocity),
     ] {
-        let named = parameters.to_arrays().into_iter();
+        let named = parameters.to_arrays_from(from).into_iter();
         tensors.extend(named.map(|(name, array)| (format!("{prefix}{name}"), array)));
     }
     let memory = [
@@ -97,10 +104,10 @@ pub(super) fn pack(state: &State, progress: &Progress, identity: &str) -> Checkp
     }
 }
 
-/// The moment a checkpoint was made.
+/// The moment a checkpoint was made; `source` are the parameters the run began with.
 pub(super) fn unpack(
     checkpoint: Checkpoint<Progress>,
-    network: &Network,
+    source: &Parameters,
     history: usize,
     device: &Device,
 ) -> (State, Progress) {
@@ -124,9 +131,13 @@ pub(super) fn unpack(
         };
         names.into_iter().map(take).collect()
     };
-    let parameters = |arrays| Parameters::from_arrays(network.specs().clone(), arrays, device);
-    let (online, momentum) = (parameters(group("online/")), parameters(group("momentum/")));
-    let velocity = parameters(group("velocity/")).values;
+    let online = source.with(group("online/"));
+    let momentum = source.with(group("momentum/"));
+    let at_rest = Parameters {
+        specs: source.specs.clone(),
+        values: at_rest(source),
+    };
+    let velocity = at_rest.with(group("velocity/")).values;
     let mut memory = group("memory/");
     let mut take = |name: &str| {
         matrix(

@@ -107,8 +107,30 @@ impl Parameters {
         }
     }
 
+    /// The same, but for these.
+    pub fn with(&self, mut arrays: BTreeMap<String, Array>) -> Self {
+        let values = self.specs.iter().zip(&self.values).map(|(spec, value)| {
+            match arrays.remove(&spec.name) {
+                None => value.clone(),
+                Some(array) => {
+                    assert_eq!(array.shape, spec.shape, "{}", spec.name);
+                    upload(array.values, &value.device())
+                }
+            }
+        });
+        Self {
+            values: values.collect(),
+            specs: self.specs.clone(),
+        }
+    }
+
     /// As named arrays, for a file.
     pub fn to_arrays(&self) -> BTreeMap<String, Array> {
+        self.to_arrays_from(Part::Body(0))
+    }
+
+    /// Those of the parts from this one on.
+    pub fn to_arrays_from(&self, part: Part) -> BTreeMap<String, Array> {
         let array = |(spec, value): (&Spec, &Tensor<1>)| {
             let array = Array {
                 shape: spec.shape.clone(),
@@ -116,7 +138,10 @@ impl Parameters {
             };
             (spec.name.clone(), array)
         };
-        self.specs.iter().zip(&self.values).map(array).collect()
+        let all = self.specs.iter().zip(&self.values);
+        all.filter(|(spec, _)| spec.part >= part)
+            .map(array)
+            .collect()
     }
 
     /// The same values as leaves of a new autodiff graph; those that `trains` refuses stay constants.
@@ -154,7 +179,16 @@ impl Parameters {
     /// statistics alike ([`TeacherNorm`](crate::config::TeacherNorm) says whether those are used).
     #[doc(alias = "EMA")]
     pub fn moving_average(&mut self, online: &Self, m: f64) {
-        for (slow, fast) in self.values.iter_mut().zip(&online.values) {
+        self.moving_average_from(Part::Body(0), online, m);
+    }
+
+    /// The same for the parts from this one on: those before it are frozen, and equal in both.
+    pub fn moving_average_from(&mut self, part: Part, online: &Self, m: f64) {
+        let pairs = self.values.iter_mut().zip(&online.values);
+        let learning = pairs
+            .zip(self.specs.iter())
+            .filter(|(_, spec)| spec.part >= part);
+        for ((slow, fast), _) in learning {
             slow.inplace(|slow| {
                 if on_cpu(&slow) {
                     ema(slow, fast.clone(), m)

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use newfound::bench::Benchmark;
 use newfound::images::Split;
 use newfound::network::{Backbone, StridePlacement};
 
@@ -42,6 +43,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Say what a model, a run or a folder of images is.
     Inspect(InspectArgs),
+    /// Run the paper's experiments on a benchmark.
+    Bench(BenchArgs),
 }
 
 /// `newfound demo`
@@ -248,4 +251,43 @@ pub struct InspectArgs {
     /// A model file, a run folder, or a folder, list or file of images.
     #[arg(value_name = "MODEL|RUN|IMAGES")]
     pub path: PathBuf,
+}
+
+/// `newfound bench`
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// The benchmark: office31 or office-home.
+    #[arg(value_name = "BENCHMARK")]
+    pub benchmark: Benchmark,
+    /// The folder that holds its domains.
+    #[arg(long, value_name = "DIR")]
+    pub root: PathBuf,
+    /// Weights of the body that the source models start from.
+    #[arg(long, value_name = "FILE")]
+    pub weights: PathBuf,
+    /// Some of the tasks, such as a2w,d2w [default: all].
+    #[arg(long, value_name = "LIST")]
+    pub tasks: Option<String>,
+    /// Its division into known and private classes [default: the paper's].
+    #[arg(long, value_name = "NAME")]
+    pub split: Option<Split>,
+    /// Number of seeds, of source training and adaptation, counted up from --seed.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seeds: u64,
+    /// One of the paper's studies instead of the defaults: ablation, private, uncertainty, selection, contrast, complementary,
+    /// matching, k-means, bank-temperature, ema or neighbours.
+    #[arg(long, value_name = "NAME")]
+    pub study: Option<String>,
+    /// Write all figures to this file.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Where models and records are kept; finished tasks are not run again [default: newfound-bench].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// A named set of choices: paper.
+    #[arg(long, value_name = "NAME")]
+    pub preset: Option<String>,
+    /// How to adapt; --train holds for the source models too.
+    #[command(flatten)]
+    pub work: WorkArgs,
 }

@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         Command::Evaluate(args) => commands::evaluate::run(&args, &terminal),
         Command::Report(args) => commands::report::run(&args, &terminal),
         Command::Inspect(args) => commands::inspect::run(&args, &terminal),
+        Command::Bench(args) => commands::bench::run(&args, &terminal),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

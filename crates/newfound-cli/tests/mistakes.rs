@@ -41,7 +41,7 @@ fn assert_snapshot(name: &str, text: &str) {
 fn help() {
     let here = tempfile::tempdir().unwrap();
     for command in [
-        "", "demo", "train", "adapt", "predict", "evaluate", "report", "inspect",
+        "", "demo", "train", "adapt", "predict", "evaluate", "report", "inspect", "bench",
     ] {
         let arguments: Vec<&str> = [command, "--help"]
             .into_iter()

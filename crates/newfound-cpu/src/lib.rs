@@ -54,6 +54,7 @@ mod fold;
 mod pool;
 mod pointwise;
 mod update;
+mod nearest;
 #[cfg(test)]
 mod naive;
 
@@ -64,6 +65,7 @@ pub use batch_norm_backward::{
 pub use fold::fold;
 pub use forward::{Activation, Epilogue, forward, forward_with_statistics};
 pub use input_gradient::input_gradient;
+pub use nearest::nearest;
 pub use pointwise::{add, relu, relu_backward};
 pub use pool::{MaxPool, global_average, global_average_backward, max_pool, max_pool_backward};
 pub use shape::Conv;

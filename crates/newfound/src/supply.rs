@@ -8,7 +8,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use image::RgbImage;
 
 use crate::algorithm::TargetBatch;
-use crate::cache::{self, Activations, choose};
+use crate::cache::{self, Activations, choose, choose_weak};
 use crate::error::{Error, Result};
 use crate::events::{Event, Observer, Stage};
 use crate::images::ImageList;
@@ -222,7 +222,7 @@ impl TrainingViews<'_> {
         if let Some(kept) = self.kept {
             for (epoch, images) in &batches {
                 let view =
-                    |&image: &usize| (image, choose(kept.plan(), self.seed, image, *epoch)[0]);
+                    |&image: &usize| (image, choose_weak(kept.plan(), self.seed, image, *epoch));
                 let weak = kept.batch(&images.iter().map(view).collect::<Vec<_>>(), device);
                 if consume(images, weak)?.is_break() {
                     break;

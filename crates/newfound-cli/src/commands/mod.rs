@@ -1,6 +1,7 @@
 //! One file for each command.
 
 pub mod adapt;
+pub mod bench;
 pub mod demo;
 pub mod evaluate;
 pub mod inspect;

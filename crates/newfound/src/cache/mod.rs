@@ -246,10 +246,15 @@ fn through(
     })
 }
 
-/// The random views of a step: one weak and two different strong ones, chosen by seed, image and epoch.
+/// The weak view of a step, chosen by seed, image and epoch.
+pub fn choose_weak(plan: Plan, seed: u64, image: usize, epoch: usize) -> View {
+    let mut draws = Stream::new(seed, "kept-weak-view", &[image as u64, epoch as u64]);
+    View::Weak(draws.below(plan.weak as u64) as usize)
+}
+
+/// The views of a step of adaptation: one weak and two different strong ones.
 pub fn choose(plan: Plan, seed: u64, image: usize, epoch: usize) -> [View; 3] {
-    let mut draws = Stream::new(seed, "kept-views", &[image as u64, epoch as u64]);
-    let weak = draws.below(plan.weak as u64) as usize;
+    let mut draws = Stream::new(seed, "kept-strong-views", &[image as u64, epoch as u64]);
     let query = draws.below(plan.strong as u64) as usize;
     let other = draws.below((plan.strong as u64 - 1).max(1)) as usize;
     // The views above the first move down by one to close its gap; a single view is both.
@@ -258,7 +263,8 @@ pub fn choose(plan: Plan, seed: u64, image: usize, epoch: usize) -> [View; 3] {
     } else {
         other
     };
-    [View::Weak(weak), View::Strong(query), View::Strong(key)]
+    let weak = choose_weak(plan, seed, image, epoch);
+    [weak, View::Strong(query), View::Strong(key)]
 }
 
 #[cfg(test)]

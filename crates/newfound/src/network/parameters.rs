@@ -201,7 +201,7 @@ impl Parameters {
 }
 
 /// Whether a tensor is where the kernels of `newfound-cpu` can reach it.
-pub(crate) fn on_cpu(tensor: &Tensor<1>) -> bool {
+pub(crate) fn on_cpu<const N: usize>(tensor: &Tensor<N>) -> bool {
     tensor.device() == Device::flex()
 }
 

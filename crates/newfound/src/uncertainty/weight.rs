@@ -11,6 +11,8 @@ pub enum WeightFunction {
     Linear,
     /// F(u) = e^−u.
     Exponential,
+    /// F(u) = 1: this uncertainty is not looked at.
+    None,
 }
 
 /// Probability that an image with this uncertainty is used.
@@ -21,7 +23,7 @@ pub enum WeightFunction {
 /// w_nc = F(u_nc),   w_cs = F(u_cs)
 /// ```
 ///
-/// F(0) = 1 for both; F(1) is 0 for the linear and 1/e for the exponential one.
+/// F(0) = 1 for all; F(1) is 0 for the linear and 1/e for the exponential one.
 ///
 /// # Shapes
 ///
@@ -32,5 +34,6 @@ pub fn weight(uncertainty: Tensor<1>, function: WeightFunction) -> Tensor<1> {
     match function {
         WeightFunction::Linear => uncertainty.neg() + 1.0,
         WeightFunction::Exponential => uncertainty.neg().exp(),
+        WeightFunction::None => uncertainty.ones_like(),
     }
 }

@@ -12,7 +12,7 @@ use super::buffers::Buffer;
 use super::forward::{Saved, pooled, unit_alone, unit_with_saved};
 use super::update::{ema_plain, sgd_plain};
 use super::{
-    ChannelsLast, Pack, Plain, SgdRule, UnitOptions, dims, is_whole, packs, tensor, values,
+    ChannelsLast, Pack, Plain, Search, SgdRule, UnitOptions, dims, is_whole, packs, tensor, values,
 };
 
 /// Backward of a unit with four parents (x, weight, gamma, beta) or five (and the shortcut).
@@ -218,6 +218,15 @@ impl<C: CheckpointStrategy> ChannelsLast for Autodiff<Flex, C> {
         let (parameter, velocity) = sgd_plain(parameter, velocity, gradient, rule);
         // An update is no part of any graph.
         (Tracked::<C>::new(parameter), Tracked::<C>::new(velocity))
+    }
+
+    fn nearest(
+        queries: FloatTensor<Self>,
+        bank: FloatTensor<Self>,
+        search: Search,
+    ) -> FloatTensor<Self> {
+        let (queries, bank) = (queries.into_primitive(), bank.into_primitive());
+        Tracked::<C>::new(Flex::nearest(queries, bank, search))
     }
 
     fn ema(slow: FloatTensor<Self>, fast: FloatTensor<Self>, m: f64) -> FloatTensor<Self> {

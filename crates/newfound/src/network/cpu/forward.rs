@@ -1,12 +1,13 @@
 //! Units and pools as they are computed.
 
-use burn::backend::Flex;
+use burn::backend::{Flex, TensorMetadata};
 use newfound_cpu as kernels;
 
 use super::buffers::Buffer;
 use super::update::{ema_plain, sgd_plain};
 use super::{
-    ChannelsLast, Plain, SgdRule, UnitOptions, convolution, dims, output_shape, tensor, values,
+    ChannelsLast, Plain, Search, SgdRule, UnitOptions, convolution, dims, output_shape, tensor,
+    values,
 };
 use crate::network::layers::EPSILON;
 
@@ -199,6 +200,21 @@ impl ChannelsLast for Flex {
 
     fn sgd(parameter: Plain, velocity: Plain, gradient: Plain, rule: SgdRule) -> (Plain, Plain) {
         sgd_plain(parameter, velocity, gradient, rule)
+    }
+
+    fn nearest(queries: Plain, bank: Plain, search: Search) -> Plain {
+        let (queries, bank) = (queries.to_contiguous(), bank.to_contiguous());
+        let [count, width] = queries.shape().dims();
+        let Search {
+            k,
+            query_images,
+            bank_images,
+        } = search;
+        let allowed = |query: usize, row: usize| query_images[query] != bank_images[row];
+        let found = kernels::nearest(width, values(&queries), values(&bank), k, allowed);
+        // A bank has at most 2²⁴ rows, whose numbers are exact.
+        let found = found.into_iter().map(|row| row as f32).collect();
+        tensor(found, [count, k])
     }
 
     fn ema(slow: Plain, fast: Plain, m: f64) -> Plain {

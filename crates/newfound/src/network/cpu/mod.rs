@@ -37,6 +37,14 @@ pub struct SgdRule {
     pub(crate) weight_decay: f64,
 }
 
+/// How many rows are wanted, and of which image each query and each row is: an image never finds itself.
+#[derive(Debug, Clone)]
+pub struct Search {
+    pub(crate) k: usize,
+    pub(crate) query_images: Vec<usize>,
+    pub(crate) bank_images: Vec<usize>,
+}
+
 /// The operations, for tensors on the CPU with and without autodiff.
 #[backend_extension(Flex, Autodiff)]
 pub trait ChannelsLast: Backend {
@@ -77,6 +85,13 @@ pub trait ChannelsLast: Backend {
         gradient: FloatTensor<Self>,
         rule: SgdRule,
     ) -> (FloatTensor<Self>, FloatTensor<Self>);
+
+    /// For each query the rows of the bank with the largest products, as whole numbers.
+    fn nearest(
+        queries: FloatTensor<Self>,
+        bank: FloatTensor<Self>,
+        search: Search,
+    ) -> FloatTensor<Self>;
 
     /// m · slow + (1 − m) · fast, in place of slow.
     fn ema(slow: FloatTensor<Self>, fast: FloatTensor<Self>, m: f64) -> FloatTensor<Self>;
@@ -121,6 +136,19 @@ pub(super) fn max_pool(x: Tensor<4>) -> Tensor<4> {
 pub(super) fn global_average(x: Tensor<4>) -> Tensor<2> {
     Tensor::from_dispatch(<Dispatch as ChannelsLast>::global_average(
         x.into_dispatch(),
+    ))
+}
+
+/// See [`ChannelsLast::nearest`].
+///
+/// # Shapes
+///
+/// `queries` [B, D], `bank` [M, D] → [B, k]
+pub(crate) fn nearest(queries: Tensor<2>, bank: Tensor<2>, search: Search) -> Tensor<2> {
+    Tensor::from_dispatch(<Dispatch as ChannelsLast>::nearest(
+        queries.into_dispatch(),
+        bank.into_dispatch(),
+        search,
     ))
 }
 

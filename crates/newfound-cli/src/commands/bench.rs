@@ -1,0 +1,269 @@
+//! `newfound bench`
+
+use std::path::PathBuf;
+
+use newfound::bench::{Record, Request, Results, Study, Task, Variant, published, run as run_task};
+use newfound::config::{AdaptConfig, TrainConfig};
+use newfound::events::{Event, Observer};
+use newfound::images::Split;
+use newfound::metrics::Summary;
+use newfound::{Error, Result, atomic, device};
+use toml::Table;
+
+use super::configuration;
+use crate::args::{BenchArgs, WorkArgs};
+use crate::terminal::Terminal;
+
+/// Progress without the epochs and warnings of dozens of runs.
+struct Calm<'a>(&'a Terminal);
+
+impl Observer for Calm<'_> {
+    fn on(&self, event: &Event) {
+        if !matches!(
+            event,
+            Event::Warning { .. } | Event::Epoch(_) | Event::TrainingEpoch { .. }
+        ) {
+            self.0.on(event);
+        }
+    }
+
+    fn stop_requested(&self) -> bool {
+        self.0.stop_requested()
+    }
+}
+
+pub fn run(args: &BenchArgs, terminal: &Terminal) -> Result<()> {
+    let place = device::place(&args.work.device)?;
+    let tasks = match &args.tasks {
+        Some(list) => args.benchmark.parse_tasks(list)?,
+        None => args.benchmark.tasks(),
+    };
+    let split = chosen_split(args)?;
+    let base: AdaptConfig = configuration(&args.work, args.preset.as_deref(), Table::new())?;
+    let train: TrainConfig = configuration(&only_train(&args.work), None, Table::new())?;
+    let variants = match &args.study {
+        None => vec![Variant {
+            name: "defaults".to_string(),
+            config: base,
+        }],
+        Some(name) => study(name)?.variants(&base),
+    };
+    let out = args
+        .out
+        .clone()
+        .unwrap_or_else(|| PathBuf::from("newfound-bench"));
+    let request = Request {
+        benchmark: args.benchmark,
+        split,
+        root: &args.root,
+        weights: &args.weights,
+        out: &out,
+        cache: args.work.cache.as_deref(),
+        train,
+    };
+    let (calm, mut all) = (Calm(terminal), Vec::new());
+    for variant in &variants {
+        let mut records = Vec::new();
+        let first = args.work.seed.unwrap_or(0);
+        for seed in first..first + args.seeds {
+            for &task in &tasks {
+                let record = run_task(&request, task, seed, variant, &place, &calm)?;
+                terminal.say(&line(&record, &variant.name));
+                records.push(record);
+            }
+        }
+        all.push((variant.name.clone(), Results::of(records)));
+    }
+    let text = match &args.study {
+        None => table(&all[0].1, &tasks, split),
+        Some(name) => study_table(name, &all, &tasks),
+    };
+    terminal.data(&text);
+    if let Some(path) = &args.json {
+        let bytes = match &args.study {
+            None => serde_json::to_vec_pretty(&all[0].1),
+            Some(_) => {
+                let named: std::collections::BTreeMap<_, _> = all.iter().cloned().collect();
+                serde_json::to_vec_pretty(&named)
+            }
+        };
+        let bytes = bytes.expect("scores are plain data");
+        atomic::write(path, &bytes)
+            .map_err(|source| Error::io("write the results", path, source))?;
+    }
+    Ok(())
+}
+
+fn chosen_split(args: &BenchArgs) -> Result<Split> {
+    let fitting = args.benchmark.splits();
+    match args.split {
+        None => Ok(fitting[0]),
+        Some(split) if fitting.contains(&split) => Ok(split),
+        Some(split) => {
+            let names: Vec<&str> = fitting.iter().map(|split| split.name()).collect();
+            Err(Error::request(
+                format!("{split} is not a split of this benchmark"),
+                format!("it has {}", names.join(" and ")),
+            ))
+        }
+    }
+}
+
+fn study(name: &str) -> Result<Study> {
+    Study::find(name).ok_or_else(|| {
+        Error::request(
+            format!("there is no study called {name:?}"),
+            format!("the studies are {}", Study::names().join(", ")),
+        )
+    })
+}
+
+/// What the source models' training takes from the flags: what is trained, and how much is accepted.
+fn only_train(work: &WorkArgs) -> WorkArgs {
+    WorkArgs {
+        device: work.device.clone(),
+        resume: false,
+        config: None,
+        set: Vec::new(),
+        seed: None,
+        epochs: None,
+        batch: None,
+        learning_rate: None,
+        train: work.train.clone(),
+        cache: work.cache.clone(),
+        max_bad: work.max_bad,
+    }
+}
+
+fn line(record: &Record, variant: &str) -> String {
+    let hos = |scores: &newfound::metrics::Scores| match scores.hos {
+        Some(hos) => format!("{hos:.1}"),
+        None => "–".to_string(),
+    };
+    let ways = &record.ways;
+    format!(
+        "{} seed {} ({variant}): HOS source {}, clustering {}, adapted {}, refined {}; {:.0} s",
+        record.task,
+        record.seed,
+        hos(&ways.source_only),
+        hos(&ways.clustering),
+        hos(&ways.adapted),
+        hos(&ways.refined),
+        record.seconds
+    )
+}
+
+/// `85.1 ± 0.4`, or `85.1` for one seed.
+fn shown(summary: Option<Summary>) -> String {
+    match summary {
+        None => "–".to_string(),
+        Some(Summary { mean, sd: None }) => format!("{mean:.1}"),
+        Some(Summary { mean, sd: Some(sd) }) => format!("{mean:.1} ± {sd:.1}"),
+    }
+}
+
+const WAYS: [(&str, &str); 4] = [
+    ("source_only", "source model, unknown by entropy"),
+    ("clustering", "clustering alone"),
+    ("adapted", "**adapted**"),
+    ("refined", "adapted, neighbour-refined"),
+];
+
+/// All tasks as a page of Markdown.
+fn table(results: &Results, tasks: &[Task], split: Split) -> String {
+    let names: Vec<String> = tasks.iter().map(Task::to_string).collect();
+    let upper = |name: &String| name.to_uppercase().replace('2', "→");
+    let heads: Vec<String> = names.iter().map(upper).collect();
+    let all = newfound::bench::Benchmark::tasks;
+    let mut text = String::new();
+    for (figure, title) in [("hos", "HOS"), ("os_star", "OS*"), ("unk", "UNK")] {
+        text += &format!("\n| {title} | {} | mean |\n", heads.join(" | "));
+        text += &format!("|---|{}\n", "---|".repeat(names.len() + 1));
+        for (way, name) in WAYS {
+            let cells: Vec<String> = names
+                .iter()
+                .map(|task| shown(results.summary(task, way, figure)))
+                .collect();
+            let mean = results.mean.get(way).and_then(|of| of.get(figure)).copied();
+            text += &format!("| {name} | {} | {} |\n", cells.join(" | "), shown(mean));
+        }
+        if figure == "hos" {
+            for other in published(split) {
+                let benchmark = match split {
+                    Split::OfficeHome => newfound::bench::Benchmark::OfficeHome,
+                    _ => newfound::bench::Benchmark::Office31,
+                };
+                let cells: Vec<String> = tasks
+                    .iter()
+                    .map(|task| {
+                        let at = all(benchmark).iter().position(|other| other == task);
+                        let value = at.and_then(|at| other.tasks.get(at));
+                        value.map_or("–".to_string(), |value| format!("{value:.1}"))
+                    })
+                    .collect();
+                text += &format!(
+                    "| {}, published | {} | {:.1} |\n",
+                    other.name,
+                    cells.join(" | "),
+                    other.average
+                );
+            }
+        }
+    }
+    text += &format!(
+        "\n| novel classes (adapted) | {} | mean |\n",
+        heads.join(" | ")
+    );
+    text += &format!("|---|{}\n", "---|".repeat(names.len() + 1));
+    for (figure, title) in [
+        ("novel", "as found"),
+        ("novel_true_p", "true number of classes"),
+    ] {
+        let cells: Vec<String> = names
+            .iter()
+            .map(|task| shown(results.summary(task, "adapted", figure)))
+            .collect();
+        let mean = results
+            .mean
+            .get("adapted")
+            .and_then(|of| of.get(figure))
+            .copied();
+        text += &format!("| {title} | {} | {} |\n", cells.join(" | "), shown(mean));
+    }
+    let seconds: f64 = results.tasks.iter().map(|record| record.seconds).sum();
+    let peak = results
+        .tasks
+        .iter()
+        .filter_map(|record| record.peak_mb)
+        .max();
+    text += &format!(
+        "\n{split}; {} runs, {seconds:.0} s of adaptation{}\n",
+        results.tasks.len(),
+        peak.map_or(String::new(), |peak| format!(", peak {peak} MB"))
+    );
+    text
+}
+
+/// One line for each variant: the mean over the tasks.
+fn study_table(name: &str, all: &[(String, Results)], tasks: &[Task]) -> String {
+    let mut text = format!(
+        "\n| {name} (mean HOS of {} tasks) | clustering | adapted | refined | adapted − clustering | novel |\n|---|---|---|---|---|---|\n",
+        tasks.len()
+    );
+    for (variant, results) in all {
+        let mean =
+            |way: &str, figure: &str| results.mean.get(way).and_then(|of| of.get(figure)).copied();
+        let gain = mean("adapted", "hos").zip(mean("clustering", "hos"));
+        let gain = gain.map_or("–".to_string(), |(a, c)| {
+            format!("{:+.1}", a.mean - c.mean)
+        });
+        text += &format!(
+            "| {variant} | {} | {} | {} | {gain} | {} |\n",
+            shown(mean("clustering", "hos")),
+            shown(mean("adapted", "hos")),
+            shown(mean("refined", "hos")),
+            shown(mean("adapted", "novel")),
+        );
+    }
+    text
+}

@@ -1,0 +1,93 @@
+//! The benchmark command on a benchmark of a few hundred tiny pictures.
+
+mod common;
+
+use std::fs;
+
+use common::{draw, outcome, run_in, training};
+
+#[test]
+fn tasks_are_run_scored_and_kept() {
+    let place = tempfile::tempdir().unwrap();
+    let here = place.path();
+    draw(&here.join("source"), 0..3, 12, false);
+    run_in(here, &training("body.safetensors"));
+    for (domain, shift) in [("amazon", false), ("dslr", true), ("Webcam/images", true)] {
+        // 31 class folders, whose names sort as their numbers do.
+        for class in 0..31 {
+            let one = here.join("drawn");
+            draw(&one, class..class + 1, 3, shift);
+            let folder = here.join("office").join(domain);
+            fs::create_dir_all(&folder).unwrap();
+            let from = one.join(format!("class-{class}"));
+            fs::rename(from, folder.join(format!("class-{class:02}"))).unwrap();
+        }
+    }
+    let fixed = "bench office31 --root office --weights body.safetensors --train head --epochs 2 \
+                 --tasks a2w,w2d --seeds 2 --json all.json --out kept --cache cache";
+    let arguments: Vec<&str> = fixed.split_whitespace().collect();
+    let first = run_in(here, &arguments);
+    let text = String::from_utf8(first.stdout).unwrap();
+    assert!(text.contains("| HOS | A→W | W→D | mean |"), "{text}");
+    assert!(
+        text.contains("| the paper, published | 83.9 | 96.6 | 85.4 |"),
+        "{text}"
+    );
+    let read = || -> serde_json::Value {
+        serde_json::from_slice(&fs::read(here.join("all.json")).unwrap()).unwrap()
+    };
+    let results = read();
+    let tasks = results["tasks"].as_array().unwrap();
+    assert_eq!(tasks.len(), 4);
+    assert_eq!(
+        (&tasks[0]["task"], &tasks[3]["task"]),
+        (&"a2w".into(), &"w2d".into())
+    );
+    assert_eq!(
+        (&tasks[0]["seed"], &tasks[3]["seed"]),
+        (&0.into(), &1.into())
+    );
+    assert_eq!(tasks[0]["private"], 10);
+    for way in ["source_only", "clustering", "adapted", "refined"] {
+        assert!(tasks[0][way]["hos"].is_number(), "{way}");
+        assert!(results["mean"][way]["hos"]["sd"].is_number(), "{way}");
+    }
+    let hos = |task: usize| tasks[task]["adapted"]["hos"].as_f64().unwrap();
+    let mean = results["mean"]["adapted"]["hos"]["mean"].as_f64().unwrap();
+    assert!((mean - (hos(0) + hos(1) + hos(2) + hos(3)) / 4.0).abs() < 1e-9);
+
+    // What was run is not run again: it does not even look at the images.
+    fs::rename(here.join("office"), here.join("elsewhere")).unwrap();
+    run_in(here, &arguments);
+    assert!(read() == results, "to the last digit");
+    fs::rename(here.join("elsewhere"), here.join("office")).unwrap();
+
+    // A study, and requests that cannot work.
+    let mut study = arguments.clone();
+    let tasks = study.iter().position(|&word| word == "a2w,w2d").unwrap();
+    study[tasks] = "d2w";
+    study.extend(["--study", "selection"]);
+    let output = run_in(here, &study);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("| selection=and |") && text.contains("| selection=or |"),
+        "{text}"
+    );
+    for (more, word) in [
+        (["--study", "colours"], "ablation"),
+        (["--tasks", "a2c"], "w2d"),
+        (["--split", "office-home"], "office31-paper"),
+    ] {
+        let fixed = [
+            "bench",
+            "office31",
+            "--root",
+            "office",
+            "--weights",
+            "body.safetensors",
+        ];
+        let (code, text) = outcome(here, &[&fixed[..], &more[..]].concat());
+        assert_eq!(code, 2, "{text}");
+        assert!(text.contains(word), "{text}");
+    }
+}

@@ -1,0 +1,176 @@
+//! The paper's experiments: every domain of a benchmark adapted to every other.
+//!
+//! A task is trained, adapted and scored by the same functions as anybody's images. The last epoch counts; no figure is
+//! chosen by labels.
+
+mod data;
+mod published;
+mod record;
+mod study;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+pub use data::{Benchmark, Task};
+pub use published::{Published, published};
+pub use record::{Record, Results, Ways};
+pub use study::{Study, Variant};
+
+use crate::config::{AdaptConfig, TrainConfig};
+use crate::device::Place;
+use crate::error::{Error, Result};
+use crate::evaluate::evaluate;
+use crate::events::Observer;
+use crate::images::{Side, Split, labelled};
+use crate::network::model::Foreign;
+use crate::request::{AdaptRequest, TrainRequest, adapt, hash_file, train};
+
+/// What is run.
+#[derive(Debug, Clone)]
+pub struct Request<'a> {
+    /// The data set.
+    pub benchmark: Benchmark,
+    /// Its division into known and private classes.
+    pub split: Split,
+    /// The folder of the domains.
+    pub root: &'a Path,
+    /// Weights of the body.
+    pub weights: &'a Path,
+    /// Where models and results are kept.
+    pub out: &'a Path,
+    /// Where activations of frozen layers are kept; the user's cache folder unless given.
+    pub cache: Option<&'a Path>,
+    /// How the source models are trained; the seed is set for each.
+    pub train: TrainConfig,
+}
+
+/// One task, one seed, one variant: from its record if it was run before.
+///
+/// The seed is that of source training and of adaptation, so both vary.
+pub fn run(
+    request: &Request,
+    task: Task,
+    seed: u64,
+    variant: &Variant,
+    place: &Place,
+    observer: &dyn Observer,
+) -> Result<Record> {
+    let config = AdaptConfig {
+        seed,
+        ..variant.config.clone()
+    };
+    let identity = identity(request, task, &config, place)?;
+    let path = record_path(request, task, seed, &identity);
+    if let Some(record) = Record::read(&path, &identity)? {
+        return Ok(record);
+    }
+    let model = source_model(request, task, seed, place, observer)?;
+    let began = Instant::now();
+    let images = request.benchmark.folder(request.root, task.target)?;
+    let run = path.with_extension("run");
+    let adaptation = AdaptRequest {
+        images: &images,
+        split: Some(request.split),
+        model: &model,
+        foreign: Foreign::default(),
+        out: &run,
+        resume: run.exists(),
+        cache: request.cache,
+        config: config.clone(),
+    };
+    let folder = adapt(&adaptation, place, observer)?;
+    let labels = labelled(&images, Some(request.split), Side::Both, None)?;
+    let evaluation = evaluate(&folder, &labels)?;
+    let record = Record {
+        task: task.to_string(),
+        seed,
+        private: evaluation.adapted.confusion.columns.len() - known(request, task)?,
+        ways: Ways {
+            source_only: evaluation.source_only,
+            clustering: evaluation.clustering,
+            adapted: evaluation.adapted,
+            refined: evaluation.refined,
+        },
+        seconds: began.elapsed().as_secs_f64(),
+        peak_mb: peak_megabytes(),
+    };
+    record.write(&path, &identity)?;
+    // Its scores are what it was for.
+    std::fs::remove_dir_all(&run)
+        .map_err(|source| Error::io("remove the finished run", &run, source))?;
+    Ok(record)
+}
+
+fn known(request: &Request, task: Task) -> Result<usize> {
+    let images = request.benchmark.folder(request.root, task.target)?;
+    Ok(request.split.known(&images)?.len())
+}
+
+/// All that a record is a function of.
+fn identity(request: &Request, task: Task, config: &AdaptConfig, place: &Place) -> Result<String> {
+    let weights = hash_file(request.weights)?;
+    let adapt = toml::to_string(config).expect("a configuration is plain data");
+    let train = toml::to_string(&request.train).expect("a configuration is plain data");
+    let whole = format!(
+        "{}\n{}\n{task}\n{}\n{weights}\n{adapt}\n{train}",
+        env!("CARGO_PKG_VERSION"),
+        place.name,
+        request.split,
+    );
+    Ok(blake3::hash(whole.as_bytes()).to_hex()[..16].to_string())
+}
+
+fn record_path(request: &Request, task: Task, seed: u64, identity: &str) -> PathBuf {
+    let name = format!("{}-{task}-{seed}-{identity}.json", request.split);
+    request.out.join("records").join(name)
+}
+
+/// The source model of a task, trained if it is not there yet.
+fn source_model(
+    request: &Request,
+    task: Task,
+    seed: u64,
+    place: &Place,
+    observer: &dyn Observer,
+) -> Result<PathBuf> {
+    let config = TrainConfig {
+        seed,
+        ..request.train.clone()
+    };
+    let text = toml::to_string(&config).expect("a configuration is plain data");
+    let whole = format!("{text}\n{}", hash_file(request.weights)?);
+    let identity = &blake3::hash(whole.as_bytes()).to_hex()[..16];
+    let name = format!(
+        "{}-{}-{seed}-{identity}.safetensors",
+        request.split, task.source
+    );
+    let path = request.out.join("models").join(name);
+    if !path.is_file() {
+        let images = request.benchmark.folder(request.root, task.source)?;
+        let training = TrainRequest {
+            images: &images,
+            split: Some(request.split),
+            classes: None,
+            backbone: None,
+            stride: None,
+            weights: Some(request.weights),
+            crop: None,
+            out: &path,
+            resume: true,
+            cache: request.cache,
+            config,
+        };
+        train(&training, place, observer)?;
+    }
+    Ok(path)
+}
+
+/// The most memory this process has had, where the system says so.
+fn peak_megabytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse().ok()?;
+    Some(kilobytes / 1024)
+}

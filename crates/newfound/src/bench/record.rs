@@ -1,0 +1,172 @@
+//! What is kept of a task, and what many of them say together.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::atomic;
+use crate::error::{Error, Result};
+use crate::metrics::{Scores, Summary};
+
+/// The scores of one task and seed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Such as `a2w`.
+    pub task: String,
+    /// Of source training and adaptation.
+    pub seed: u64,
+    /// P.
+    pub private: usize,
+    /// The four ways to predict.
+    #[serde(flatten)]
+    pub ways: Ways,
+    /// Of adaptation, from reading the images to the scores.
+    pub seconds: f64,
+    /// The most memory the program has had until then, in MB.
+    pub peak_mb: Option<u64>,
+}
+
+/// Four ways to predict the same images.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ways {
+    /// The source model, unknown by entropy.
+    pub source_only: Scores,
+    /// The initial clustering alone.
+    pub clustering: Scores,
+    /// The adapted classifier: the headline.
+    pub adapted: Scores,
+    /// The adapted model's neighbour-refined predictions.
+    pub refined: Scores,
+}
+
+impl Ways {
+    /// Each with its name.
+    pub fn named(&self) -> [(&'static str, &Scores); 4] {
+        [
+            ("source_only", &self.source_only),
+            ("clustering", &self.clustering),
+            ("adapted", &self.adapted),
+            ("refined", &self.refined),
+        ]
+    }
+}
+
+/// A record in its file.
+#[derive(Serialize, Deserialize)]
+struct Filed {
+    identity: String,
+    record: Record,
+}
+
+impl Record {
+    /// Keeps it, whole or not at all.
+    pub(super) fn write(&self, path: &Path, identity: &str) -> Result<()> {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)
+                .map_err(|source| Error::io("make the folder of the records", folder, source))?;
+        }
+        let filed = Filed {
+            identity: identity.to_string(),
+            record: self.clone(),
+        };
+        let text = serde_json::to_vec_pretty(&filed).expect("scores are plain data");
+        atomic::write(path, &text).map_err(|source| Error::io("write the record", path, source))
+    }
+
+    /// The one that was kept; none if there is none, or one of something else.
+    pub(super) fn read(path: &Path, identity: &str) -> Result<Option<Self>> {
+        let Ok(text) = std::fs::read(path) else {
+            return Ok(None);
+        };
+        let filed: Option<Filed> = serde_json::from_slice(&text).ok();
+        let same = filed.filter(|filed| filed.identity == identity);
+        Ok(same.map(|filed| filed.record))
+    }
+}
+
+/// All records of a variant: what `bench --json` writes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Results {
+    /// One entry for each task and seed.
+    pub tasks: Vec<Record>,
+    /// For each way and figure, the mean over seeds of the mean over tasks, and its standard deviation over seeds.
+    pub mean: BTreeMap<&'static str, BTreeMap<&'static str, Summary>>,
+}
+
+/// The figures that are averaged.
+const FIGURES: [&str; 9] = [
+    "os_star",
+    "unk",
+    "hos",
+    "unk_macro",
+    "hos_macro",
+    "os",
+    "auroc",
+    "novel",
+    "novel_true_p",
+];
+
+/// One figure of some scores.
+pub fn figure(scores: &Scores, name: &str) -> Option<f64> {
+    match name {
+        "os_star" => scores.os_star,
+        "unk" => scores.unk,
+        "hos" => scores.hos,
+        "unk_macro" => scores.unk_macro,
+        "hos_macro" => scores.hos_macro,
+        "os" => scores.os,
+        "auroc" => scores.auroc,
+        "novel" => scores.novel.accuracy,
+        "novel_true_p" => scores
+            .novel
+            .true_p
+            .as_ref()
+            .and_then(|novel| novel.accuracy),
+        _ => None,
+    }
+}
+
+impl Results {
+    /// From all records.
+    pub fn of(tasks: Vec<Record>) -> Self {
+        let seeds: std::collections::BTreeSet<u64> =
+            tasks.iter().map(|record| record.seed).collect();
+        let mut mean: BTreeMap<&'static str, BTreeMap<&'static str, Summary>> = BTreeMap::new();
+        for (way, _) in tasks
+            .first()
+            .map(|record| record.ways.named())
+            .into_iter()
+            .flatten()
+        {
+            for name in FIGURES {
+                let per_seed = seeds.iter().filter_map(|&seed| {
+                    let of_seed = tasks.iter().filter(|record| record.seed == seed);
+                    let values: Option<Vec<f64>> = of_seed
+                        .map(|record| figure(scores(record, way), name))
+                        .collect();
+                    Some(Summary::of(&values?)?.mean)
+                });
+                if let Some(summary) = Summary::of(&per_seed.collect::<Vec<_>>()) {
+                    mean.entry(way).or_default().insert(name, summary);
+                }
+            }
+        }
+        Self { tasks, mean }
+    }
+
+    /// Mean and deviation over seeds of one figure of one task.
+    pub fn summary(&self, task: &str, way: &str, name: &str) -> Option<Summary> {
+        let of_task = self.tasks.iter().filter(|record| record.task == task);
+        let values: Vec<f64> = of_task
+            .filter_map(|record| figure(scores(record, way), name))
+            .collect();
+        Summary::of(&values)
+    }
+}
+
+fn scores<'a>(record: &'a Record, way: &str) -> &'a Scores {
+    let named = record.ways.named();
+    let found = named.into_iter().find(|(name, _)| *name == way);
+    found.expect("one of the four ways").1
+}

@@ -60,7 +60,7 @@ pub fn nearest(
     weights.pack(&conv(block), queries);
     let mut best: Vec<Best> = (0..count.div_ceil(GROUP))
         .map(|_| Best {
-            found: vec![Vec::with_capacity(k + 1); GROUP],
+            found: vec![Vec::new(); GROUP],
             least: [i32::MIN; GROUP],
         })
         .collect();
@@ -151,7 +151,7 @@ mod tests {
             let mut numbers = Numbers(seed);
             // Whole numbers: products are exact, and many are equal.
             let (queries, matrix) = (numbers.whole(count * width), numbers.whole(rows * width));
-            let allowed = |query: usize, row: usize| (query + row) % 7 != 0;
+            let allowed = |query: usize, row: usize| !(query + row).is_multiple_of(7);
             let found = nearest(width, &queries, &matrix, k, allowed);
             for query in 0..count {
                 let product = |row: usize| -> f32 {

@@ -19,8 +19,8 @@ use crate::random::Stream;
 use crate::views::{View, prefetch, render};
 use crate::weights::Array;
 
-/// Batches that may wait, finished, for the network. Two keep it busy; more would only hold memory.
-const AHEAD: usize = 2;
+/// Batches that may wait, finished, for the network. It takes far longer than their making: more would only hold memory.
+const AHEAD: usize = 1;
 
 /// Images per batch where nothing is learned.
 const INFERENCE_BATCH: usize = 64;
@@ -180,6 +180,7 @@ impl TargetViews<'_> {
                     .expect("a batch for every batch asked for")?;
                 let waited = asked.elapsed();
                 let [weak, strong_query, strong_key] = tensors(&views, side, device);
+                drop(views);
                 let batch = TargetBatch {
                     images,
                     weak,
@@ -241,6 +242,7 @@ impl TrainingViews<'_> {
                     .next()
                     .expect("a batch for every batch asked for")?;
                 let [weak] = tensors(&views, side, device);
+                drop(views);
                 if consume(images, weak)?.is_break() {
                     break;
                 }

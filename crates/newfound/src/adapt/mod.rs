@@ -20,7 +20,7 @@ use crate::images::ImageList;
 use crate::initialise::{Start, initialise};
 use crate::memory::{Bank, History, Queue};
 use crate::network::model::{Description, Model};
-use crate::network::{Engine, Network, Parameters, download, upload};
+use crate::network::{Engine, Network, Parameters, download, release_memory, upload};
 use crate::optimiser::at_rest;
 use crate::outcome::conclude;
 use crate::run::{Checkpoint, EventLog, Manifest, RunFolder};
@@ -438,6 +438,8 @@ impl Loop<'_> {
 
     /// Writes a checkpoint of this moment.
     fn save(&mut self) -> Result<()> {
+        // A checkpoint copies all parameters three times over; the activations' memory is not needed meanwhile.
+        release_memory();
         self.progress.event_bytes = self.log.sync()?;
         let from = algorithm::first_trained(self.network, self.job.config.train);
         let checkpoint = pack(&self.state, &self.progress, &self.identity, from);

@@ -17,7 +17,7 @@ use burn::tensor::{Device, Tensor};
 
 pub use architecture::{Architecture, Backbone, BlockKind, StridePlacement};
 pub use classifier::{Classifier, Head, norm, weight_normalised};
-pub(crate) use cpu::{Search, SgdRule, nearest, sgd};
+pub(crate) use cpu::{Search, SgdRule, nearest, release_memory, sgd};
 pub use engine::{Engine, Pass};
 pub(crate) use parameters::on_cpu;
 pub use parameters::{Parameters, Part, Spec, Start, download, shapes, upload};

@@ -70,6 +70,12 @@ impl Pool {
         }
     }
 
+    /// Gives everything that waits back to the system.
+    fn release(&mut self) {
+        self.free.clear();
+        self.waiting = 0;
+    }
+
     fn give(&mut self, buffer: Vec<f32>) {
         let len = buffer.len();
         self.used -= len;
@@ -81,6 +87,11 @@ impl Pool {
 fn pool() -> MutexGuard<'static, Pool> {
     // A panic elsewhere leaves counts and lists as whole as they were.
     POOL.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Gives all memory that waits for its next use back to the system.
+pub(super) fn release() {
+    pool().release();
 }
 
 /// Floats that hold anything, until something is written to them.
@@ -196,5 +207,7 @@ mod tests {
         // One beyond: the length that was asked for longest ago goes.
         assert_eq!(round(&[1]), (vec![false], 31, 0, 30));
         assert_eq!(round(&[15]), (vec![false], 16, 0, 30));
+        pool.release();
+        assert_eq!((pool.waiting, pool.take(15)), (0, None));
     }
 }

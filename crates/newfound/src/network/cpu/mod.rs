@@ -152,6 +152,12 @@ pub(crate) fn nearest(queries: Tensor<2>, bank: Tensor<2>, search: Search) -> Te
     ))
 }
 
+/// Gives memory that waits for the next step back to the system: before something else needs much of it.
+pub(crate) fn release_memory() {
+    buffers::release();
+    packs::release();
+}
+
 /// A tensor of the CPU backend.
 type Plain = FloatTensor<Flex>;
 

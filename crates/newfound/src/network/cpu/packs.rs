@@ -31,6 +31,11 @@ fn waiting() -> MutexGuard<'static, Waiting> {
         .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
+/// Gives all packed weights that wait for their next use back to the system.
+pub(super) fn release() {
+    *waiting() = Waiting::default();
+}
+
 fn key(conv: &Conv, back: bool) -> Key {
     ([conv.inputs, conv.outputs, conv.kernel, conv.stride], back)
 }

@@ -141,6 +141,56 @@ fn measured_statistics_survive_a_kill_and_change_the_result() {
 }
 
 /// Do no harm: a model that is adapted to the place it comes from knows its classes as before.
+/// What frozen layers make of the images is computed once, whatever happens meanwhile, and found again.
+#[test]
+fn frozen_layers_are_computed_once_and_survive_a_kill() {
+    for part in ["head", "last-stage"] {
+        let place = workplace();
+        let frozen = |out: &'static str, cache: &'static str| {
+            let mut arguments = adaptation(out);
+            arguments.extend(["--train", part, "--cache", cache]);
+            arguments
+        };
+        let began = std::time::Instant::now();
+        run_in(place.path(), &frozen("whole", "one"));
+        let whole = began.elapsed();
+        let mut kills = 0;
+        for share in [0.2, 0.4, 0.6, 0.8] {
+            let mut arguments = frozen("killed", "two");
+            arguments.push("--resume");
+            let mut child = start(place.path(), &arguments);
+            std::thread::sleep(whole.mul_f64(share));
+            if child.try_wait().unwrap().is_some() {
+                break;
+            }
+            signal(&child, "-KILL");
+            let _ = child.wait();
+            kills += 1;
+        }
+        assert!(kills > 0, "the run was never caught alive");
+        let mut arguments = frozen("killed", "two");
+        arguments.push("--resume");
+        run_in(place.path(), &arguments);
+        same(&place.path().join("whole"), &place.path().join("killed"));
+        let names = |cache: &str| -> Vec<_> {
+            let entries = fs::read_dir(place.path().join(cache)).unwrap();
+            entries.map(|entry| entry.unwrap().file_name()).collect()
+        };
+        assert_eq!(names("one"), names("two"), "one file, under the same name");
+        // Another seed finds the same file; the images are only looked at.
+        let mut arguments = frozen("other", "one");
+        let seed = arguments.iter().position(|&word| word == "7").unwrap();
+        arguments[seed] = "8";
+        let output = run_in(place.path(), &arguments);
+        assert!(!String::from_utf8_lossy(&output.stderr).contains("caching"));
+        assert_eq!(names("one").len(), 1);
+        // The model is whole, and says of images what the run said of what was kept of them.
+        let output = run_in(place.path(), &["predict", "target", "--model", "whole"]);
+        let written = fs::read(place.path().join("whole/predictions.csv")).unwrap();
+        assert!(output.stdout == written, "{part}");
+    }
+}
+
 #[test]
 fn a_model_adapted_to_its_own_place_stays_as_good() {
     let place = workplace();

@@ -43,6 +43,7 @@ fn by_hand() {
 #[test]
 fn limits() {
     assert_eq!(weights(&[0.0, 1.0], WeightFunction::Linear), [1.0, 0.0]);
+    assert_eq!(weights(&[0.0, 1.0], WeightFunction::None), [1.0, 1.0]);
     let found = weights(&[0.0, 1.0], WeightFunction::Exponential);
     assert_close(
         "exponential",

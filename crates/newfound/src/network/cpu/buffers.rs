@@ -4,7 +4,7 @@
 //! system page by page, each cleared first, on every step. Here a buffer goes back to a list when its tensor is dropped,
 //! and the next one of that length takes it, with whatever it held: every kernel writes all of its output.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 use std::sync::{LazyLock, Mutex, MutexGuard};
@@ -19,7 +19,7 @@ static POOL: LazyLock<Mutex<Pool>> = LazyLock::new(Mutex::default);
 /// Buffers that wait for their next use, by length.
 #[derive(Default)]
 struct Pool {
-    free: HashMap<usize, Free>,
+    free: BTreeMap<usize, Free>,
     /// Floats that wait, floats in use, and the most that ever were in use.
     waiting: usize,
     used: usize,
@@ -36,19 +36,36 @@ struct Free {
 }
 
 impl Pool {
-    fn take(&mut self, len: usize) -> Option<Vec<f32>> {
-        self.used += len;
-        self.most_used = self.most_used.max(self.used);
+    /// A buffer of this many floats or a few more: batches of an epoch differ by one image.
+    fn take(&mut self, len: usize) -> Vec<f32> {
         self.clock += 1;
-        let free = self.free.entry(len).or_default();
-        free.asked_for = self.clock;
-        let found = free.buffers.pop();
-        if found.is_some() {
-            self.waiting -= len;
-        } else {
-            self.forget();
-        }
-        found
+        let fitting = self.free.range_mut(len..=len + len / 8);
+        let found = fitting.into_iter().find_map(|(_, free)| {
+            free.asked_for = self.clock;
+            free.buffers.pop()
+        });
+        let buffer = match found {
+            Some(buffer) => {
+                self.waiting -= buffer.len();
+                buffer
+            }
+            None => {
+                self.supersede(len);
+                self.free.entry(len).or_default().asked_for = self.clock;
+                vec![0.0; len]
+            }
+        };
+        self.used += buffer.len();
+        self.most_used = self.most_used.max(self.used);
+        self.forget();
+        buffer
+    }
+
+    /// Gives back a buffer that is only a little too short: its successor will do its work too.
+    fn supersede(&mut self, len: usize) {
+        let near = self.free.range_mut(len - len / 8..len).rev();
+        let short = near.into_iter().find_map(|(_, free)| free.buffers.pop());
+        self.waiting -= short.map_or(0, |buffer| buffer.len());
     }
 
     /// Gives memory back to the system, lengths that nobody has asked for longest first, until half as much again as was
@@ -96,13 +113,17 @@ pub(super) fn release() {
 
 /// Floats that hold anything, until something is written to them.
 #[derive(Debug)]
-pub(super) struct Buffer(Vec<f32>);
+pub(super) struct Buffer {
+    memory: Vec<f32>,
+    /// How many of them are meant.
+    len: usize,
+}
 
 impl Buffer {
     /// A buffer of this many floats.
     pub(super) fn new(len: usize) -> Self {
-        let waiting = pool().take(len);
-        Self(waiting.unwrap_or_else(|| vec![0.0; len]))
+        let memory = pool().take(len);
+        Self { memory, len }
     }
 
     /// The same memory as a tensor.
@@ -110,7 +131,7 @@ impl Buffer {
         let shape: Vec<usize> = shape.into();
         debug_assert_eq!(shape.iter().product::<usize>(), self.len());
         let len = size_of_val(&self[..]);
-        // SAFETY: all `len` bytes of a Vec<f32> of this length are initialised.
+        // SAFETY: all `len` bytes of the floats that are meant are initialised.
         let bytes = unsafe { Bytes::from_controller(Box::new(self), len) };
         Plain::from_data(TensorData::from_bytes(bytes, shape, DType::F32))
     }
@@ -119,19 +140,19 @@ impl Buffer {
 impl Deref for Buffer {
     type Target = [f32];
     fn deref(&self) -> &[f32] {
-        &self.0
+        &self.memory[..self.len]
     }
 }
 
 impl DerefMut for Buffer {
     fn deref_mut(&mut self) -> &mut [f32] {
-        &mut self.0
+        &mut self.memory[..self.len]
     }
 }
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        pool().give(std::mem::take(&mut self.0));
+        pool().give(std::mem::take(&mut self.memory));
     }
 }
 
@@ -151,13 +172,13 @@ impl AllocationController for Buffer {
         let len = size_of_val(&self[..]);
         // SAFETY: the bytes of the floats, borrowed exclusively for as long as the result lives; any initialised bytes
         // are a float, and the caller promises to write no others.
-        Ok(unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), len) })
+        Ok(unsafe { std::slice::from_raw_parts_mut(self.memory.as_mut_ptr().cast(), len) })
     }
 
     fn memory(&self, _: AccessPolicy) -> Result<&[MaybeUninit<u8>], AccessError> {
         let len = size_of_val(&self[..]);
         // SAFETY: the bytes of the floats, borrowed for as long as the result lives.
-        Ok(unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), len) })
+        Ok(unsafe { std::slice::from_raw_parts(self.memory.as_ptr().cast(), len) })
     }
 }
 
@@ -183,31 +204,37 @@ mod tests {
         assert_eq!(Buffer::new(len).as_ptr(), place);
     }
 
+    /// Takes buffers of these lengths, all at once, and gives them back: the pool's three counts then.
+    fn round(pool: &mut Pool, lengths: &[usize]) -> [usize; 3] {
+        let taken: Vec<Vec<f32>> = lengths.iter().map(|&len| pool.take(len)).collect();
+        taken.into_iter().for_each(|buffer| pool.give(buffer));
+        [pool.waiting, pool.used, pool.most_used]
+    }
+
     #[test]
     fn lengths_that_no_longer_come_are_given_back() {
         let mut pool = Pool::default();
-        let mut round = |lengths: &[usize]| {
-            let take = |&len: &usize| {
-                let found = pool.take(len);
-                (found.is_some(), found.unwrap_or_else(|| vec![0.0; len]))
-            };
-            let (found, taken): (Vec<bool>, Vec<Vec<f32>>) = lengths.iter().map(take).unzip();
-            taken.into_iter().for_each(|buffer| pool.give(buffer));
-            (found, pool.waiting, pool.used, pool.most_used)
-        };
-        assert_eq!(round(&[10; 3]), (vec![false; 3], 30, 0, 30));
-        assert_eq!(
-            round(&[10; 3]),
-            (vec![true; 3], 30, 0, 30),
-            "all used again"
-        );
+        assert_eq!(round(&mut pool, &[10; 3]), [30, 0, 30]);
+        assert_eq!(round(&mut pool, &[10; 3]), [30, 0, 30], "all used again");
         // 15 more are within half as much again.
-        assert_eq!(round(&[15]), (vec![false], 45, 0, 30));
-        assert_eq!(round(&[10; 3]), (vec![true; 3], 45, 0, 30));
+        assert_eq!(round(&mut pool, &[15]), [45, 0, 30]);
+        assert_eq!(round(&mut pool, &[10; 3]), [45, 0, 30]);
         // One beyond: the length that was asked for longest ago goes.
-        assert_eq!(round(&[1]), (vec![false], 31, 0, 30));
-        assert_eq!(round(&[15]), (vec![false], 16, 0, 30));
+        assert_eq!(round(&mut pool, &[1]), [31, 0, 30]);
+        assert_eq!(round(&mut pool, &[15]), [16, 0, 30]);
         pool.release();
-        assert_eq!((pool.waiting, pool.take(15)), (0, None));
+        assert_eq!(pool.waiting, 0);
+    }
+
+    #[test]
+    fn a_batch_with_an_image_less_uses_the_same_memory() {
+        let mut pool = Pool::default();
+        assert_eq!(round(&mut pool, &[640, 64]), [704, 0, 704]);
+        assert_eq!(round(&mut pool, &[630, 63]), [704, 0, 704]);
+        // The smaller one first: its buffers make way for those that serve both.
+        let mut pool = Pool::default();
+        assert_eq!(round(&mut pool, &[630, 63]), [693, 0, 693]);
+        assert_eq!(round(&mut pool, &[640, 64]), [704, 0, 704]);
+        assert_eq!(round(&mut pool, &[630, 63]), [704, 0, 704]);
     }
 }

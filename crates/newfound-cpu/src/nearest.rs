@@ -154,8 +154,10 @@ mod tests {
             let allowed = |query: usize, row: usize| !(query + row).is_multiple_of(7);
             let found = nearest(width, &queries, &matrix, k, allowed);
             for query in 0..count {
-                let product = |row: usize| -> f32 {
-                    (0..width).map(|i| queries[query * width + i] * matrix[row * width + i]).sum()
+                // From +0: 0 and −0 are the same product.
+                let product = |row: usize| {
+                    let terms = (0..width).map(|i| queries[query * width + i] * matrix[row * width + i]);
+                    terms.fold(0.0, |sum: f32, term| sum + term)
                 };
                 let mut all: Vec<usize> = (0..rows).filter(|&row| allowed(query, row)).collect();
                 all.sort_by(|&a, &b| product(b).total_cmp(&product(a)).then(a.cmp(&b)));

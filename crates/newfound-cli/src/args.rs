@@ -64,7 +64,8 @@ pub struct ImagesArgs {
     /// A folder (read with all folders below it), a list file of `path` or `path label` lines, or one image.
     #[arg(value_name = "IMAGES")]
     pub images: PathBuf,
-    /// Use only the class folders of a benchmark: office31-paper, office31-caltech or office-home.
+    /// Use only the class folders of a benchmark: office31-paper, office31-caltech, office31-development or
+    /// office-home.
     #[arg(long, value_name = "NAME")]
     pub split: Option<Split>,
 }
@@ -110,7 +111,7 @@ pub struct WorkArgs {
     /// Learning rate of the new layers.
     #[arg(long, value_name = "RATE")]
     pub learning_rate: Option<f64>,
-    /// What is trained: all, last-stage or head.
+    /// What is trained: all, last-stage or head; auto is head on a CPU, all elsewhere.
     #[arg(long, value_name = "PART")]
     pub train: Option<String>,
     /// Where activations of frozen layers are kept, for --train head and last-stage [default: the user's cache folder].
@@ -275,12 +276,15 @@ pub struct BenchArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seeds: u64,
     /// One of the paper's studies instead of the defaults: ablation, private, uncertainty, selection, contrast, complementary,
-    /// matching, k-means, bank-temperature, ema or neighbours.
+    /// diversity, shared-prototypes, batch-norm, matching, k-means, bank-temperature, ema or neighbours.
     #[arg(long, value_name = "NAME")]
     pub study: Option<String>,
     /// Write all figures to this file.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Draw them into this file, as SVG.
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
     /// Where models and records are kept; finished tasks are not run again [default: newfound-bench].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

@@ -46,6 +46,7 @@ mod example;
 #[cfg(test)]
 mod tests;
 
+pub use charts::{DotChart, DotRow};
 pub use evaluation::{ClassScore, Confusion, Evaluation, Scores};
 pub use evidence::{Epoch, Evidence, Match, Unreadable};
 pub use found::{Class, ClassKind};

@@ -109,7 +109,7 @@ impl Setting<'_> {
 /// The first part of the network that learns.
 pub fn first_trained(network: &Network, trained: Trained) -> Part {
     match trained {
-        Trained::All => Part::Body(0),
+        Trained::All | Trained::Auto => Part::Body(0),
         Trained::LastStage => network.last_stage(),
         Trained::Head if network.architecture().bottleneck.is_some() => Part::Bottleneck,
         Trained::Head => Part::Classifier,

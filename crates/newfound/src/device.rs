@@ -16,6 +16,13 @@ pub struct Place {
     pub name: String,
 }
 
+impl Place {
+    /// Whether it is the processor itself.
+    pub fn is_cpu(&self) -> bool {
+        self.name == "cpu"
+    }
+}
+
 /// `cpu`, or `cuda:0`, `rocm:0`, `wgpu`, `metal`, `vulkan` where the program was built with that feature.
 pub fn place(name: &str) -> Result<Place> {
     let (kind, index) = match name.split_once(':') {

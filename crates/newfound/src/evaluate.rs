@@ -16,9 +16,6 @@ use crate::request::hash_file;
 use crate::run::{Manifest, Probabilities, RunFolder, read_predictions};
 use crate::weights::Array;
 
-/// The source model calls an image unknown when its entropy exceeds this share of the largest possible one.
-pub const ENTROPY_THRESHOLD: f64 = 0.5;
-
 /// Four ways to predict the same images, scored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
@@ -180,6 +177,9 @@ pub fn evaluate(folder: &RunFolder, labels: &LabelledList) -> Result<Evaluation>
         let again = metrics::evaluate(&classes, &truth, &predictions);
         adapted.novel.true_p = again.ok().map(|scores| Box::new(scores.novel));
     }
+    let of_source = probabilities.source.values.chunks_exact(count);
+    let threshold = entropy_threshold(of_source.map(entropy_share).collect());
+    let by_entropy = |row: &[f32]| by_entropy(row, threshold);
     Ok(Evaluation {
         source_only: score(&probabilities.source, 1, &by_entropy)?,
         clustering: score(&probabilities.clustering, description.private, &plain)?,
@@ -250,12 +250,20 @@ fn regrouped(
     Ok(Some(labels))
 }
 
-/// The source model's prediction: its most probable class, or unknown where it is undecided.
-///
-/// ```text
-/// unknown  ⇔  H(p) / log C > ½
-/// ```
-fn by_entropy(probabilities: &[f32]) -> Prediction {
+/// The source model's prediction: its most probable class, or unknown where it is less decided than the threshold.
+fn by_entropy(probabilities: &[f32], threshold: f64) -> Prediction {
+    let known = probabilities.len();
+    let share = entropy_share(probabilities);
+    let mut prediction = Prediction::from_probabilities(probabilities, known);
+    prediction.unknown = share;
+    if share > threshold {
+        prediction.label = known;
+    }
+    prediction
+}
+
+/// H(p) / log C: the entropy as a share of the largest possible one.
+fn entropy_share(probabilities: &[f32]) -> f64 {
     let known = probabilities.len();
     let entropy: f64 = probabilities
         .iter()
@@ -263,22 +271,63 @@ fn by_entropy(probabilities: &[f32]) -> Prediction {
         .filter(|&p| p > 0.0)
         .map(|p| -p * p.ln())
         .sum();
-    let share = if known > 1 {
+    if known > 1 {
         (entropy / (known as f64).ln()).clamp(0.0, 1.0)
     } else {
         0.0
-    };
-    let mut prediction = Prediction::from_probabilities(probabilities, known);
-    prediction.unknown = share;
-    if share > ENTROPY_THRESHOLD {
-        prediction.label = known;
     }
-    prediction
+}
+
+/// Where the entropies of a target divide into two groups: half-way between the means of the best two clusters, the
+/// rule of SHOT (Liang et al. 2020). A fixed threshold would judge how sure of itself a source model was trained to be.
+///
+/// Entropies that are all the same divide nowhere: nothing lies above the threshold then.
+fn entropy_threshold(mut shares: Vec<f64>) -> f64 {
+    shares.sort_by(f64::total_cmp);
+    let total: f64 = shares.iter().sum();
+    let count = shares.len();
+    let mut best = (f64::INFINITY, shares.last().copied().unwrap_or(1.0));
+    let mut below = 0.0;
+    for low in 1..count {
+        below += shares[low - 1];
+        let above = total - below;
+        let high = count - low;
+        if shares[low] <= shares[low - 1] {
+            continue;
+        }
+        // What the clusters leave unexplained, up to the sum of squares that every division shares.
+        let left = -below * below / low as f64 - above * above / high as f64;
+        if left < best.0 {
+            best = (left, (below / low as f64 + above / high as f64) / 2.0);
+        }
+    }
+    best.1
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn entropies_divide_between_their_two_groups() {
+        // Means 0.1 and 0.8 (by hand); the order does not matter.
+        let threshold = entropy_threshold(vec![0.9, 0.0, 0.1, 0.7, 0.2, 0.8]);
+        assert!((threshold - 0.45).abs() < 1e-12, "{threshold}");
+        // Nothing is unknown where all are alike, and an image or none divides nothing.
+        assert_eq!(entropy_threshold(vec![0.3; 5]), 0.3);
+        assert_eq!(entropy_threshold(vec![0.3]), 0.3);
+        assert_eq!(entropy_threshold(vec![]), 1.0);
+    }
+
+    #[test]
+    fn a_sure_model_is_judged_by_its_own_measure() {
+        // The same images, a model ten times as sure: the same ones are unknown.
+        let threshold = entropy_threshold(vec![0.0, 0.01, 0.07, 0.08]);
+        assert!(threshold > 0.01 && threshold < 0.07);
+        let undecided = by_entropy(&[0.95, 0.05], 0.1);
+        assert_eq!((undecided.label, undecided.best_known), (2, Some(0)));
+        assert_eq!(by_entropy(&[1.0, 0.0], 0.1).label, 0);
+    }
 
     #[test]
     fn unknown_images_are_sorted_into_the_true_number_of_classes() {

@@ -39,6 +39,10 @@ pub struct AdaptRequest<'a> {
 
 /// Reads model and images, adapts, and writes the run.
 pub fn adapt(request: &AdaptRequest, place: &Place, observer: &dyn Observer) -> Result<RunFolder> {
+    let config = AdaptConfig {
+        train: request.config.train.on(place),
+        ..request.config.clone()
+    };
     let source = Model::read(request.model, &request.foreign)?;
     if source.description.private > 0 {
         let message = format!(
@@ -49,7 +53,7 @@ pub fn adapt(request: &AdaptRequest, place: &Place, observer: &dyn Observer) -> 
     }
     let model_hash = hash_file(request.model)?;
     let list = images::list(request.images, request.split)?;
-    let survey = surveyed(&list, request.config.max_bad, observer)?;
+    let survey = surveyed(&list, config.max_bad, observer)?;
     let paths = survey.good.iter().map(|image| image.path.clone()).collect();
     let good = ImageList {
         root: list.root.clone(),
@@ -58,7 +62,7 @@ pub fn adapt(request: &AdaptRequest, place: &Place, observer: &dyn Observer) -> 
     let manifest = Manifest {
         newfound: env!("CARGO_PKG_VERSION").into(),
         burn: "0.22.1".into(),
-        seed: request.config.seed,
+        seed: config.seed,
         device: place.name.clone(),
         model: HashedFile {
             path: request.model.display().to_string(),
@@ -84,12 +88,12 @@ pub fn adapt(request: &AdaptRequest, place: &Place, observer: &dyn Observer) -> 
             .collect(),
     };
     // Checked before the folder is touched: a request that cannot work leaves nothing behind.
-    adapt::check(&source.description, good.len(), &request.config)?;
+    adapt::check(&source.description, good.len(), &config)?;
     let folder = RunFolder::prepare(request.out, request.resume)?;
     adapt::adapt(&adapt::Adaptation {
         model: &source,
         images: &good,
-        config: &request.config,
+        config: &config,
         manifest: &manifest,
         folder: &folder,
         resume: request.resume,
@@ -212,7 +216,15 @@ pub fn train(request: &TrainRequest, place: &Place, observer: &dyn Observer) -> 
         geometry: Geometry::for_crop(request.crop.unwrap_or(backbone.usual_crop())),
         normalisation: Normalisation::default(),
     };
-    if request.weights.is_none() && request.config.train != Trained::All {
+    let config = TrainConfig {
+        train: match request.config.train {
+            // A new body has nothing to keep.
+            Trained::Auto if request.weights.is_none() => Trained::All,
+            asked => asked.on(place),
+        },
+        ..request.config.clone()
+    };
+    if request.weights.is_none() && config.train != Trained::All {
         let message = "a new body has nothing to keep: only a trained one can be frozen";
         return Err(Error::request(
             message,
@@ -240,7 +252,7 @@ pub fn train(request: &TrainRequest, place: &Place, observer: &dyn Observer) -> 
         description: &description,
         body: body.as_ref(),
         source: &source,
-        config: &request.config,
+        config: &config,
         out: request.out,
         resume: request.resume,
         cache: &cache_folder(request.cache),

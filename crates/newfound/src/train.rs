@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::adapt::unfrozen;
 use crate::algorithm::{batches, first_trained, steps_per_epoch};
 use crate::cache::{self, Activations, Plan, Wanted};
-use crate::config::{TrainConfig, Trained};
+use crate::config::TrainConfig;
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::{Event, Observer, Stage};
 use crate::images::ImageList;
@@ -121,7 +121,7 @@ pub fn train(job: &Training) -> Result<Model> {
 
 /// What the frozen layers make of the images, where there are frozen layers.
 fn kept(job: &Training, network: &Network, parameters: &Parameters) -> Result<Option<Activations>> {
-    if job.config.train == Trained::All {
+    if job.config.train.everything() {
         return Ok(None);
     }
     cache::activations(&Wanted {

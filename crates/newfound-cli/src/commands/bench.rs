@@ -8,6 +8,7 @@ use newfound::events::{Event, Observer};
 use newfound::images::Split;
 use newfound::metrics::Summary;
 use newfound::{Error, Result, atomic, device};
+use newfound_report::{DotChart, DotRow};
 use toml::Table;
 
 use super::configuration;
@@ -46,7 +47,7 @@ pub fn run(args: &BenchArgs, terminal: &Terminal) -> Result<()> {
             name: "defaults".to_string(),
             config: base,
         }],
-        Some(name) => study(name)?.variants(&base),
+        Some(name) => study(name)?.variants(&base, known(args, split)?),
     };
     let out = args
         .out
@@ -79,6 +80,14 @@ pub fn run(args: &BenchArgs, terminal: &Terminal) -> Result<()> {
         Some(name) => study_table(name, &all, &tasks),
     };
     terminal.data(&text);
+    if let Some(path) = &args.plot {
+        let svg = match &args.study {
+            None => task_plot(&all[0].1, &tasks, split).render(),
+            Some(name) => study_plot(name, &all, &tasks, split).render(),
+        };
+        atomic::write(path, svg.as_bytes())
+            .map_err(|source| Error::io("draw the plot", path, source))?;
+    }
     if let Some(path) = &args.json {
         let bytes = match &args.study {
             None => serde_json::to_vec_pretty(&all[0].1),
@@ -107,6 +116,13 @@ fn chosen_split(args: &BenchArgs) -> Result<Split> {
             ))
         }
     }
+}
+
+/// Number of known classes of the benchmark's first domain; they are the same in all.
+fn known(args: &BenchArgs, split: Split) -> Result<usize> {
+    let first = args.benchmark.tasks()[0].source;
+    let folder = args.benchmark.folder(&args.root, first)?;
+    Ok(split.known(&folder)?.len())
 }
 
 fn study(name: &str) -> Result<Study> {
@@ -162,6 +178,15 @@ fn shown(summary: Option<Summary>) -> String {
     }
 }
 
+/// `+1.5 ± 0.4`, or `+1.5` for one seed.
+fn gained(summary: Option<Summary>) -> String {
+    match summary {
+        None => "–".to_string(),
+        Some(Summary { mean, sd: None }) => format!("{mean:+.1}"),
+        Some(Summary { mean, sd: Some(sd) }) => format!("{mean:+.1} ± {sd:.1}"),
+    }
+}
+
 const WAYS: [(&str, &str); 4] = [
     ("source_only", "source model, unknown by entropy"),
     ("clustering", "clustering alone"),
@@ -188,6 +213,13 @@ fn table(results: &Results, tasks: &[Task], split: Split) -> String {
             text += &format!("| {name} | {} | {} |\n", cells.join(" | "), shown(mean));
         }
         if figure == "hos" {
+            let gains = names.iter().map(|task| gained(results.gain(task)));
+            let gains: Vec<String> = gains.collect();
+            text += &format!(
+                "| adapted − clustering | {} | {} |\n",
+                gains.join(" | "),
+                gained(results.mean_gain())
+            );
             for other in published(split) {
                 let benchmark = match split {
                     Split::OfficeHome => newfound::bench::Benchmark::OfficeHome,
@@ -244,6 +276,54 @@ fn table(results: &Results, tasks: &[Task], split: Split) -> String {
     text
 }
 
+/// The ways that a plot shows.
+const PLOTTED: [(&str, &str); 3] = [
+    ("source_only", "source model"),
+    ("clustering", "clustering"),
+    ("adapted", "adapted"),
+];
+
+fn dot(summary: Option<Summary>) -> Option<(f64, Option<f64>)> {
+    summary.map(|summary| (summary.mean, summary.sd))
+}
+
+/// A row for each task.
+fn task_plot(results: &Results, tasks: &[Task], split: Split) -> DotChart {
+    let row = |task: &Task| DotRow {
+        name: task.to_string().to_uppercase().replace('2', "→"),
+        values: PLOTTED
+            .iter()
+            .map(|(way, _)| dot(results.summary(&task.to_string(), way, "hos")))
+            .collect(),
+    };
+    DotChart {
+        title: format!("HOS, {split}"),
+        unit: "mean and standard deviation over seeds".into(),
+        series: PLOTTED.iter().map(|(_, name)| name.to_string()).collect(),
+        rows: tasks.iter().map(row).collect(),
+    }
+}
+
+/// A row for each variant; the source model, which none of them changes, is left out.
+fn study_plot(name: &str, all: &[(String, Results)], tasks: &[Task], split: Split) -> DotChart {
+    let row = |(variant, results): &(String, Results)| DotRow {
+        name: variant.clone(),
+        values: PLOTTED[1..]
+            .iter()
+            .map(|(way, _)| dot(results.mean.get(way).and_then(|of| of.get("hos")).copied()))
+            .collect(),
+    };
+    DotChart {
+        title: format!("{name}: mean HOS of {} tasks, {split}", tasks.len()),
+        unit: "mean and standard deviation over seeds".into(),
+        series: PLOTTED[1..]
+            .iter()
+            .map(|(_, name)| name.to_string())
+            .collect(),
+        rows: all.iter().map(row).collect(),
+    }
+}
+
 /// One line for each variant: the mean over the tasks.
 fn study_table(name: &str, all: &[(String, Results)], tasks: &[Task]) -> String {
     let mut text = format!(
@@ -253,10 +333,7 @@ fn study_table(name: &str, all: &[(String, Results)], tasks: &[Task]) -> String 
     for (variant, results) in all {
         let mean =
             |way: &str, figure: &str| results.mean.get(way).and_then(|of| of.get(figure)).copied();
-        let gain = mean("adapted", "hos").zip(mean("clustering", "hos"));
-        let gain = gain.map_or("–".to_string(), |(a, c)| {
-            format!("{:+.1}", a.mean - c.mean)
-        });
+        let gain = gained(results.mean_gain());
         text += &format!(
             "| {variant} | {} | {} | {} | {gain} | {} |\n",
             shown(mean("clustering", "hos")),

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use newfound::config::{AdaptConfig, StartNorm, TeacherNorm, TrainConfig};
+use newfound::clustering::SharedPrototypes;
+use newfound::config::{AdaptConfig, StartNorm, TrainConfig, Trained};
 use newfound::evaluate::evaluate;
 use newfound::events::{Event, Observer, Stage};
 use newfound::images::{Side, labelled};
@@ -89,6 +90,7 @@ pub fn run(args: &DemoArgs, terminal: &Terminal) -> Result<()> {
         batch: 32,
         learning_rate: 0.05,
         patience: 10,
+        train: Trained::All,
         ..TrainConfig::default()
     };
     learn(&folders.general, None, &general, first)?;
@@ -96,6 +98,7 @@ pub fn run(args: &DemoArgs, terminal: &Terminal) -> Result<()> {
     let second = TrainConfig {
         epochs: 15,
         label_smoothing: 0.1,
+        train: Trained::All,
         ..TrainConfig::default()
     };
     learn(&folders.source, Some(&general), &model, second)?;
@@ -110,13 +113,14 @@ pub fn run(args: &DemoArgs, terminal: &Terminal) -> Result<()> {
         out: &run,
         resume: false,
         cache: None,
-        // The defaults, but for the epochs and for batch-norm: statistics of the target from the start, for the clustering
-        // and for the momentum model. README.md says how this was chosen.
+        // The defaults, but for the epochs, for batch-norm (statistics of the target from the start) and for where the known
+        // prototypes start; and a network as small as this one is trained whole. README.md says how this was chosen.
         config: AdaptConfig {
             seed: *seed,
             epochs: 12,
+            train: Trained::All,
             start_norm: StartNorm::Target,
-            teacher_norm: TeacherNorm::Eval,
+            shared_prototypes: SharedPrototypes::Centroid,
             ..AdaptConfig::default()
         },
     };

@@ -6,11 +6,13 @@
 
 pub mod axis;
 pub mod bars;
+pub mod dots;
 mod frame;
 pub mod histogram;
 pub mod line;
 
 pub use axis::Axis;
 pub use bars::{Bar, bars};
+pub use dots::{DotChart, DotRow};
 pub use histogram::histogram;
 pub use line::Line;

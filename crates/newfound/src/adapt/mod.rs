@@ -121,7 +121,7 @@ pub fn adapt(job: &Adaptation) -> Result<()> {
 /// What the frozen layers make of the images, where there are frozen layers.
 fn kept(job: &Adaptation) -> Result<Option<Activations>> {
     let config = job.config;
-    if config.train == Trained::All {
+    if config.train.everything() {
         return Ok(None);
     }
     let (network, parameters) = job.model.load(job.engine, job.device);

@@ -57,7 +57,11 @@ impl Benchmark {
     /// The splits that fit it; the first is the paper's.
     pub fn splits(self) -> &'static [Split] {
         match self {
-            Self::Office31 => &[Split::Office31Paper, Split::Office31Caltech],
+            Self::Office31 => &[
+                Split::Office31Paper,
+                Split::Office31Caltech,
+                Split::Office31Development,
+            ],
             Self::OfficeHome => &[Split::OfficeHome],
         }
     }

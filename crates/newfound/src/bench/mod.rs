@@ -21,7 +21,7 @@ use crate::device::Place;
 use crate::error::{Error, Result};
 use crate::evaluate::evaluate;
 use crate::events::Observer;
-use crate::images::{Side, Split, labelled};
+use crate::images::{LabelledList, Side, Split, labelled};
 use crate::network::model::Foreign;
 use crate::request::{AdaptRequest, TrainRequest, adapt, hash_file, train};
 
@@ -59,14 +59,15 @@ pub fn run(
         seed,
         ..variant.config.clone()
     };
-    let identity = identity(request, task, &config, place)?;
+    let images = request.benchmark.folder(request.root, task.target)?;
+    let labels = labelled(&images, Some(request.split), Side::Both, None)?;
+    let identity = identity(request, task, &config, &labels, place)?;
     let path = record_path(request, task, seed, &identity);
     if let Some(record) = Record::read(&path, &identity)? {
         return Ok(record);
     }
     let model = source_model(request, task, seed, place, observer)?;
     let began = Instant::now();
-    let images = request.benchmark.folder(request.root, task.target)?;
     let run = path.with_extension("run");
     let adaptation = AdaptRequest {
         images: &images,
@@ -79,7 +80,6 @@ pub fn run(
         config: config.clone(),
     };
     let folder = adapt(&adaptation, place, observer)?;
-    let labels = labelled(&images, Some(request.split), Side::Both, None)?;
     let evaluation = evaluate(&folder, &labels)?;
     let record = Record {
         task: task.to_string(),
@@ -106,18 +106,42 @@ fn known(request: &Request, task: Task) -> Result<usize> {
     Ok(request.split.known(&images)?.len())
 }
 
-/// All that a record is a function of.
-fn identity(request: &Request, task: Task, config: &AdaptConfig, place: &Place) -> Result<String> {
+/// Changed whenever the same predictions get other scores.
+const SCORES: u32 = 2;
+
+/// All that a record is a function of; of the images, their names and sizes.
+fn identity(
+    request: &Request,
+    task: Task,
+    config: &AdaptConfig,
+    target: &LabelledList,
+    place: &Place,
+) -> Result<String> {
     let weights = hash_file(request.weights)?;
+    let source = request.benchmark.folder(request.root, task.source)?;
+    let source = labelled(&source, Some(request.split), Side::Known, None)?;
+    let images = digest(&[&source, target]);
     let adapt = toml::to_string(config).expect("a configuration is plain data");
     let train = toml::to_string(&request.train).expect("a configuration is plain data");
     let whole = format!(
-        "{}\n{}\n{task}\n{}\n{weights}\n{adapt}\n{train}",
+        "{SCORES} {}\n{}\n{task}\n{}\n{weights}\n{images}\n{adapt}\n{train}",
         env!("CARGO_PKG_VERSION"),
         place.name,
         request.split,
     );
     Ok(blake3::hash(whole.as_bytes()).to_hex()[..16].to_string())
+}
+
+/// Of the names and sizes of images.
+fn digest(lists: &[&LabelledList]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for list in lists {
+        for (image, path) in list.images.paths.iter().enumerate() {
+            let size = std::fs::metadata(list.images.full_path(image)).map_or(0, |file| file.len());
+            hasher.update(format!("{} {size}\n", path.display()).as_bytes());
+        }
+    }
+    hasher.finalize().to_hex().to_string()
 }
 
 fn record_path(request: &Request, task: Task, seed: u64, identity: &str) -> PathBuf {

@@ -1,6 +1,6 @@
 //! What is kept of a task, and what many of them say together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -60,6 +60,11 @@ struct Filed {
 }
 
 impl Record {
+    /// HOS of the adapted model minus that of its clustering.
+    fn gain(&self) -> Option<f64> {
+        Some(self.ways.adapted.hos? - self.ways.clustering.hos?)
+    }
+
     /// Keeps it, whole or not at all.
     pub(super) fn write(&self, path: &Path, identity: &str) -> Result<()> {
         if let Some(folder) = path.parent() {
@@ -130,8 +135,7 @@ pub fn figure(scores: &Scores, name: &str) -> Option<f64> {
 impl Results {
     /// From all records.
     pub fn of(tasks: Vec<Record>) -> Self {
-        let seeds: std::collections::BTreeSet<u64> =
-            tasks.iter().map(|record| record.seed).collect();
+        let seeds: BTreeSet<u64> = tasks.iter().map(|record| record.seed).collect();
         let mut mean: BTreeMap<&'static str, BTreeMap<&'static str, Summary>> = BTreeMap::new();
         for (way, _) in tasks
             .first()
@@ -162,6 +166,26 @@ impl Results {
             .filter_map(|record| figure(scores(record, way), name))
             .collect();
         Summary::of(&values)
+    }
+}
+
+impl Results {
+    /// By how much the HOS of the adapted model exceeds that of its own clustering, over the seeds of one task: the same
+    /// source model, images and seed on both sides.
+    pub fn gain(&self, task: &str) -> Option<Summary> {
+        let of_task = self.tasks.iter().filter(|record| record.task == task);
+        Summary::of(&of_task.filter_map(Record::gain).collect::<Vec<_>>())
+    }
+
+    /// The same over all tasks: the mean over seeds of the mean over tasks.
+    pub fn mean_gain(&self) -> Option<Summary> {
+        let seeds: BTreeSet<u64> = self.tasks.iter().map(|record| record.seed).collect();
+        let per_seed = seeds.into_iter().filter_map(|seed| {
+            let of_seed = self.tasks.iter().filter(|record| record.seed == seed);
+            let gains: Option<Vec<f64>> = of_seed.map(Record::gain).collect();
+            Some(Summary::of(&gains?)?.mean)
+        });
+        Summary::of(&per_seed.collect::<Vec<_>>())
     }
 }
 

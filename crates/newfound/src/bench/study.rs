@@ -18,34 +18,36 @@ pub struct Variant {
 pub struct Study {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What is changed, `key=value` with `;` between several of them.
+    /// What is changed, `key=value` with `;` between several of them, and a name before it where that says more.
     variants: &'static [&'static str],
 }
 
 /// All studies.
-const STUDIES: [Study; 11] = [
+const STUDIES: [Study; 14] = [
     // Clustering alone is in every table; then both uncertainties one after the other, and the contrastive loss.
     Study {
         name: "ablation",
         variants: &[
-            "consensus-weight=none;separation-weight=none;gamma-contrastive=0.0",
-            "separation-weight=none;gamma-contrastive=0.0",
-            "gamma-contrastive=0.0",
-            "contrast=literal",
-            "contrast=combined",
+            "all images, no contrast: consensus-weight=none;separation-weight=none;gamma-contrastive=0.0",
+            "+ u_nc: separation-weight=none;gamma-contrastive=0.0",
+            "+ u_cs: gamma-contrastive=0.0",
+            "+ NL-InfoNCE as printed: contrast=literal",
+            "+ NL-InfoNCE combined: contrast=combined",
         ],
     },
+    // In shares of C, the number of known classes: from a single private class to three for each known one.
     Study {
         name: "private",
         variants: &[
-            "private=1",
-            "private=3",
-            "private=5",
-            "private=8",
-            "private=11",
-            "private=15",
-            "private=20",
-            "private=30",
+            "private=0C",
+            "private=0.3C",
+            "private=0.5C",
+            "private=0.8C",
+            "private=1C",
+            "private=1.1C",
+            "private=1.5C",
+            "private=2C",
+            "private=3C",
         ],
     },
     Study {
@@ -75,6 +77,31 @@ const STUDIES: [Study; 11] = [
         variants: &["complementary=one", "complementary=all"],
     },
     Study {
+        name: "diversity",
+        variants: &[
+            "gamma-diversity=0.0",
+            "gamma-diversity=1.0",
+            "gamma-diversity=3.0",
+        ],
+    },
+    Study {
+        name: "shared-prototypes",
+        variants: &[
+            "shared-prototypes=source",
+            "shared-prototypes=blend",
+            "shared-prototypes=centroid",
+        ],
+    },
+    Study {
+        name: "batch-norm",
+        variants: &[
+            "teacher-norm=eval",
+            "teacher-norm=train",
+            "start-norm=target;teacher-norm=eval",
+            "start-norm=target;teacher-norm=train",
+        ],
+    },
+    Study {
         name: "matching",
         variants: &["matching=hungarian", "matching=greedy"],
     },
@@ -93,7 +120,7 @@ const STUDIES: [Study; 11] = [
     },
     Study {
         name: "ema",
-        variants: &["ema=0.9", "ema=0.99", "ema=0.999"],
+        variants: &["ema=0.9", "ema=0.99", "ema=0.999", "ema=auto"],
     },
     Study {
         name: "neighbours",
@@ -117,17 +144,31 @@ impl Study {
         STUDIES.into_iter().find(|study| study.name == name)
     }
 
-    /// Its variants of a configuration.
-    pub fn variants(self, base: &AdaptConfig) -> Vec<Variant> {
+    /// Its variants of a configuration, for C known classes.
+    pub fn variants(self, base: &AdaptConfig, known: usize) -> Vec<Variant> {
         let make = |changes: &&str| {
-            let config = changed(base, changes).expect("the studies' own keys are right");
-            Variant {
-                name: changes.replace(';', ", "),
-                config,
-            }
+            let (name, changes) = match changes.split_once(": ") {
+                Some((name, changes)) => (name.to_string(), changes.to_string()),
+                None => {
+                    let changes = in_numbers(changes, known);
+                    (changes.replace(';', ", "), changes)
+                }
+            };
+            let config = changed(base, &changes).expect("the studies' own keys are right");
+            Variant { name, config }
         };
         self.variants.iter().map(make).collect()
     }
+}
+
+/// A value in shares of C, such as `private=1.5C`, as a number: at least 1.
+fn in_numbers(changes: &str, known: usize) -> String {
+    let share = changes.strip_suffix('C').and_then(|c| c.split_once('='));
+    let Some((key, share)) = share.and_then(|(key, share)| Some((key, share.parse::<f64>().ok()?)))
+    else {
+        return changes.to_string();
+    };
+    format!("{key}={}", ((share * known as f64).round() as usize).max(1))
 }
 
 /// A configuration with some keys changed, given as `key=value;key=value`.
@@ -153,7 +194,7 @@ mod tests {
     fn every_variant_is_a_configuration_that_differs() {
         let base = AdaptConfig::default();
         for name in Study::names() {
-            let variants = Study::find(name).unwrap().variants(&base);
+            let variants = Study::find(name).unwrap().variants(&base, 10);
             for (i, variant) in variants.iter().enumerate() {
                 let same = variants[..i]
                     .iter()
@@ -164,5 +205,20 @@ mod tests {
             assert!(differing.count() + 1 >= variants.len(), "{name}");
         }
         assert!(Study::find("colour").is_none());
+    }
+
+    #[test]
+    fn private_classes_go_from_one_to_three_for_each_known_one() {
+        let numbers = |known: usize| -> Vec<usize> {
+            let variants = Study::find("private")
+                .unwrap()
+                .variants(&AdaptConfig::default(), known);
+            variants
+                .iter()
+                .map(|variant| variant.config.private.count(known))
+                .collect()
+        };
+        assert_eq!(numbers(10), [1, 3, 5, 8, 10, 11, 15, 20, 30]);
+        assert_eq!(numbers(25), [1, 8, 13, 20, 25, 28, 38, 50, 75]);
     }
 }

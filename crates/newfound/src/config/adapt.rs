@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Configuration;
 use super::layers::{Check, table};
 use crate::clustering::{KMeans, Matching, SharedPrototypes};
+use crate::device::Place;
 use crate::losses::{Complementary, Contrast};
 use crate::uncertainty::{Combination, WeightFunction};
 
@@ -88,12 +89,33 @@ pub struct AdaptConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trained {
+    /// By device: `head` on a CPU, `all` elsewhere. See [`Trained::on`].
+    Auto,
     /// Everything: the paper.
     All,
     /// The last stage of the body, the bottleneck and the classifier.
     LastStage,
     /// The bottleneck and the classifier.
     Head,
+}
+
+impl Trained {
+    /// What `auto` is on a device.
+    ///
+    /// On two cores an epoch of `all` costs minutes and one of `head` less than a second, and `head` was no worse where
+    /// both were measured (docs/RESULTS.md).
+    pub fn on(self, place: &Place) -> Self {
+        match self {
+            Self::Auto if place.is_cpu() => Self::Head,
+            Self::Auto => Self::All,
+            chosen => chosen,
+        }
+    }
+
+    /// Whether nothing is frozen. An `auto` that met no device is `all`.
+    pub fn everything(self) -> bool {
+        matches!(self, Self::All | Self::Auto)
+    }
 }
 
 /// How many private classes are allowed for.
@@ -198,7 +220,7 @@ impl Default for AdaptConfig {
             seed: 0,
             epochs: 15,
             batch: 64,
-            train: Trained::All,
+            train: Trained::Auto,
             learning_rate: 0.01,
             body_rate: 0.1,
             momentum: 0.9,
@@ -208,7 +230,7 @@ impl Default for AdaptConfig {
             start_norm: StartNorm::Source,
             restarts: 10,
             matching: Matching::Hungarian,
-            shared_prototypes: SharedPrototypes::Centroid,
+            shared_prototypes: SharedPrototypes::Blend,
             bank_temperature: 0.1,
             bank: 16384,
             neighbours: 10,
@@ -225,7 +247,7 @@ impl Default for AdaptConfig {
             gamma_contrastive: 1.0,
             gamma_diversity: 1.0,
             ema: Ema::AUTO,
-            teacher_norm: TeacherNorm::Train,
+            teacher_norm: TeacherNorm::Eval,
             weak_views: 3,
             strong_views: 6,
             view_seed: 0,

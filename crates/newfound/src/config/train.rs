@@ -48,7 +48,7 @@ impl Default for TrainConfig {
             seed: 0,
             epochs: 30,
             batch: 64,
-            train: Trained::All,
+            train: Trained::Auto,
             bottleneck: 256,
             learning_rate: 0.01,
             body_rate: 0.1,

@@ -16,6 +16,9 @@ pub enum Split {
     /// Office-31 with the ten classes shared with Caltech-256 in front, the others alphabetically behind
     /// them: 0–9 known, 10–19 unused, 20–30 private.
     Office31Caltech,
+    /// The ten classes that `office31-paper` does not use, in alphabetical order: 10–14 known, 15–19 private. Choices
+    /// made on it have seen no image of that split.
+    Office31Development,
     /// Office-Home in alphabetical order: 0–24 known, 25–64 private.
     OfficeHome,
 }
@@ -45,13 +48,19 @@ const SHARED_WITH_CALTECH: [&str; 10] = [
 
 impl Split {
     /// All splits.
-    pub const ALL: [Self; 3] = [Self::Office31Paper, Self::Office31Caltech, Self::OfficeHome];
+    pub const ALL: [Self; 4] = [
+        Self::Office31Paper,
+        Self::Office31Caltech,
+        Self::Office31Development,
+        Self::OfficeHome,
+    ];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Office31Paper => "office31-paper",
             Self::Office31Caltech => "office31-caltech",
+            Self::Office31Development => "office31-development",
             Self::OfficeHome => "office-home",
         }
     }
@@ -59,7 +68,7 @@ impl Split {
     /// How many class folders the benchmark has.
     pub fn class_count(self) -> usize {
         match self {
-            Self::Office31Paper | Self::Office31Caltech => 31,
+            Self::Office31Paper | Self::Office31Caltech | Self::Office31Development => 31,
             Self::OfficeHome => 65,
         }
     }
@@ -68,6 +77,7 @@ impl Split {
     pub fn known(self, root: &Path) -> Result<Vec<String>, ListError> {
         let known = match self {
             Self::Office31Paper | Self::Office31Caltech => 0..10,
+            Self::Office31Development => 10..15,
             Self::OfficeHome => 0..25,
         };
         Ok(self.ordered(root)?[known].to_vec())
@@ -77,6 +87,7 @@ impl Split {
     pub fn private(self, root: &Path) -> Result<Vec<String>, ListError> {
         let private = match self {
             Self::Office31Paper | Self::Office31Caltech => 20..31,
+            Self::Office31Development => 15..20,
             Self::OfficeHome => 25..65,
         };
         Ok(self.ordered(root)?[private].to_vec())
@@ -240,6 +251,19 @@ mod tests {
             "trash_can",
         ];
         assert_eq!(split.private(root.path()).unwrap(), private);
+    }
+
+    #[test]
+    fn development_shares_no_class_with_the_paper() {
+        let root = folders(OFFICE_31);
+        let classes = |split: Split| {
+            let known = split.known(root.path()).unwrap();
+            [known, split.private(root.path()).unwrap()].concat()
+        };
+        let development = classes(Split::Office31Development);
+        assert_eq!(development, OFFICE_31[10..20]);
+        let paper = classes(Split::Office31Paper);
+        assert!(development.iter().all(|class| !paper.contains(class)));
     }
 
     #[test]

@@ -140,6 +140,9 @@ pub struct TrainArgs {
     /// About the images and the weights.
     #[command(flatten)]
     pub foreign: ForeignArgs,
+    /// Write the figures as event files for TensorBoard into this folder.
+    #[arg(long, value_name = "DIR")]
+    pub tensorboard: Option<PathBuf>,
     /// How to train.
     #[command(flatten)]
     pub work: WorkArgs,
@@ -166,6 +169,9 @@ pub struct AdaptArgs {
     /// About a model made elsewhere.
     #[command(flatten)]
     pub foreign: ForeignArgs,
+    /// Write the figures as event files for TensorBoard into this folder.
+    #[arg(long, value_name = "DIR")]
+    pub tensorboard: Option<PathBuf>,
     /// How to adapt.
     #[command(flatten)]
     pub work: WorkArgs,

@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod tensorboard;
 mod terminal;
 
 use std::process::ExitCode;

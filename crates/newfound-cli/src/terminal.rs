@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use newfound::Error;
-use newfound::events::{Event, Observer, Stage, StopFlag};
+use newfound::events::{Event, Observer, Stage, Step, StopFlag};
 
 /// Talks to the person at the keyboard.
 pub struct Terminal {
@@ -118,10 +118,13 @@ impl Terminal {
         } else {
             ProgressBar::hidden()
         };
-        let template = if total > 0 {
-            "{prefix:<11} {wide_bar} {pos}/{len}  {per_sec}  {eta} left  {msg}"
-        } else {
-            "{prefix:<11} {spinner} {elapsed}"
+        let template = match stage {
+            _ if total == 0 => "{prefix:<11} {spinner} {elapsed}",
+            // Their figures are too many for the line of the bar.
+            Stage::Adapting | Stage::Training => {
+                "{prefix:<11} {wide_bar} {pos}/{len}  {per_sec}  {eta} left\n            {wide_msg}"
+            }
+            _ => "{prefix:<11} {wide_bar} {pos}/{len}  {per_sec}  {eta} left",
         };
         let style = ProgressStyle::with_template(template)
             .expect("the template is ours")
@@ -165,6 +168,15 @@ impl Terminal {
         self.say(&format!("{:<11} {count}{seconds:.1} s{note}", title(stage)));
     }
 
+    /// Figures of the moment, below the bar; nothing where there is none.
+    fn live_note(&self, step: &Step) {
+        if let Some(running) = &*self.bar() {
+            let after = running.note.split_once("  changed ");
+            let after = after.map_or(String::new(), |(_, after)| format!("  changed {after}"));
+            running.bar.set_message(format!("{}{after}", of_step(step)));
+        }
+    }
+
     /// A figure worth showing beside the bar, or as a line where there is none.
     fn note(&self, text: String) {
         let live = self.live;
@@ -189,6 +201,19 @@ fn title(stage: Stage) -> &'static str {
         Stage::Adapting => "adapting",
         Stage::Predicting => "predicting",
     }
+}
+
+/// The losses of a step and the share it selected.
+fn of_step(step: &Step) -> String {
+    format!(
+        "epoch {}  loss {:.3} = cls {:.3} + ctr {:.3} + div {:.3} (weighted)  selected {:.0} %",
+        step.epoch,
+        step.loss,
+        step.classification,
+        step.contrastive,
+        step.diversity,
+        100.0 * step.selected
+    )
 }
 
 impl Observer for Terminal {
@@ -231,7 +256,8 @@ impl Observer for Terminal {
                     path.display()
                 ));
             }
-            Event::Step(_) | Event::Checkpoint { .. } => {}
+            Event::Step(step) => self.live_note(step),
+            Event::Finished { .. } | Event::Checkpoint { .. } => {}
         }
     }
 

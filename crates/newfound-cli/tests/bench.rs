@@ -56,11 +56,28 @@ fn tasks_are_run_scored_and_kept() {
     let mean = results["mean"]["adapted"]["hos"]["mean"].as_f64().unwrap();
     assert!((mean - (hos(0) + hos(1) + hos(2) + hos(3)) / 4.0).abs() < 1e-9);
 
-    // What was run is not run again: it does not even look at the images.
-    fs::rename(here.join("office"), here.join("elsewhere")).unwrap();
-    run_in(here, &arguments);
+    // What was run is not run again, but other images are other runs.
+    let again = String::from_utf8(run_in(here, &arguments).stderr).unwrap();
+    assert!(!again.contains("adapting"), "{again}");
     assert!(read() == results, "to the last digit");
-    fs::rename(here.join("elsewhere"), here.join("office")).unwrap();
+    let picture = here.join("office/Webcam/images/class-25");
+    let picture = fs::read_dir(picture).unwrap().next().unwrap().unwrap();
+    fs::remove_file(picture.path()).unwrap();
+    let other = String::from_utf8(run_in(here, &arguments).stderr).unwrap();
+    // Of four runs, two have webcam for their target; of the others it is the source, and a private class is no part of it.
+    assert_eq!(other.matches("adapting").count(), 2, "{other}");
+
+    // The figures as a picture, and by how much adaptation gains.
+    let drawn: Vec<&str> = arguments
+        .iter()
+        .copied()
+        .chain(["--plot", "all.svg"])
+        .collect();
+    let text = String::from_utf8(run_in(here, &drawn).stdout).unwrap();
+    assert!(text.contains("| adapted − clustering |"), "{text}");
+    let svg = fs::read_to_string(here.join("all.svg")).unwrap();
+    // Three ways in the legend, and in a row for each of two tasks.
+    assert_eq!(svg.matches("<circle").count(), 9, "{svg}");
 
     // A study, and requests that cannot work.
     let mut study = arguments.clone();

@@ -95,16 +95,8 @@ fn main() {
     }
     let rate = (steps * batch) as f64 / began.elapsed().as_secs_f64();
     println!(
-        "{{\"images_per_second\": {rate:.3}, \"first_step\": {:.3}, \"peak_mb\": {:.0}}}",
+        "{{\"images_per_second\": {rate:.3}, \"first_step\": {:.3}, \"peak_mb\": {}}}",
         first.as_secs_f64(),
-        peak_megabytes()
+        newfound::process::peak_megabytes().unwrap_or(0)
     );
-}
-
-/// The most memory this process has had, where the system says so.
-fn peak_megabytes() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kilobytes = line.and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<f64>().ok());
-    kilobytes.unwrap_or(0.0) / 1024.0
 }

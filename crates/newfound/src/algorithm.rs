@@ -234,6 +234,7 @@ pub fn step(
     let figures = Step {
         epoch: at.epoch + 1,
         step: at.step + 1,
+        overall: at.epoch * at.steps + at.step + 1,
         loss: scalar(&loss),
         classification: scalar(&classification),
         contrastive: scalar(&contrast),

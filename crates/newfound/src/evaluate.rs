@@ -30,13 +30,29 @@ pub struct Evaluation {
     /// Images of the run that the labels do not name; they are not scored.
     #[serde(skip)]
     pub unlabelled: usize,
+    /// The true class of each image of the run that has a label, for the report.
+    #[serde(skip)]
+    pub truth: Vec<Option<String>>,
+}
+
+/// An evaluation in its file.
+#[derive(Serialize, Deserialize)]
+struct Filed {
+    #[serde(flatten)]
+    evaluation: Evaluation,
+    #[serde(default)]
+    truth: Vec<Option<String>>,
 }
 
 impl Evaluation {
     /// Keeps it in the run, for the report.
     pub fn write(&self, folder: &RunFolder) -> Result<()> {
         let path = folder.evaluation();
-        let text = serde_json::to_vec_pretty(self).expect("scores are plain data");
+        let filed = Filed {
+            evaluation: self.clone(),
+            truth: self.truth.clone(),
+        };
+        let text = serde_json::to_vec_pretty(&filed).expect("scores are plain data");
         atomic::write(&path, &text).map_err(|source| Error::io("write the scores", &path, source))
     }
 
@@ -48,7 +64,12 @@ impl Evaluation {
         }
         let text =
             std::fs::read(&path).map_err(|source| Error::io("read the scores", &path, source))?;
-        serde_json::from_slice(&text).map(Some).map_err(|error| {
+        let filed: Result<Filed, _> = serde_json::from_slice(&text);
+        let whole = filed.map(|Filed { evaluation, truth }| Self {
+            truth,
+            ..evaluation
+        });
+        whole.map(Some).map_err(|error| {
             let message = format!(
                 "the scores cannot be understood ({error}): {}",
                 path.display()
@@ -180,7 +201,15 @@ pub fn evaluate(folder: &RunFolder, labels: &LabelledList) -> Result<Evaluation>
     let of_source = probabilities.source.values.chunks_exact(count);
     let threshold = entropy_threshold(of_source.map(entropy_share).collect());
     let by_entropy = |row: &[f32]| by_entropy(row, threshold);
+    let mut names = vec![None; rows.len()];
+    for &(row, truth) in &pairs {
+        names[row] = Some(match truth {
+            Truth::Known(class) => known[class].clone(),
+            Truth::Private(class) => private[class].clone(),
+        });
+    }
     Ok(Evaluation {
+        truth: names,
         source_only: score(&probabilities.source, 1, &by_entropy)?,
         clustering: score(&probabilities.clustering, description.private, &plain)?,
         adapted,

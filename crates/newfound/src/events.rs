@@ -82,6 +82,13 @@ pub enum Event {
         /// Where.
         path: PathBuf,
     },
+    /// An adaptation came to its end.
+    Finished {
+        /// Since it began, or since it was resumed the last time.
+        seconds: f64,
+        /// The most memory the program has had, in MB, where the system says so.
+        peak_mb: Option<u64>,
+    },
     /// Something the user should know.
     Warning {
         /// In plain words.
@@ -96,6 +103,8 @@ pub struct Step {
     pub epoch: usize,
     /// Counted from 1, within the epoch.
     pub step: usize,
+    /// Counted from 1, over all epochs.
+    pub overall: usize,
     /// L.
     pub loss: f64,
     /// L_cls.

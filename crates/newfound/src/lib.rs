@@ -69,6 +69,12 @@ pub mod device;
 pub mod request;
 // The built-in two-domain image set.
 pub mod demo;
+// A map of the target, for people to look at.
+pub mod map;
+// What a finished run says about its images and classes.
+pub mod insight;
+// What the system says about this process.
+pub mod process;
 // Names someone may have meant.
 mod near;
 // What can go wrong, and what to do.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use burn::tensor::{Device, Tensor};
 
 use crate::adapt::{Adaptation, adapted_description, array, matrix};
+use crate::algorithm::State;
 use crate::cache::Activations;
 use crate::config::AdaptConfig;
 use crate::error::{Error, Result};
@@ -13,7 +14,7 @@ use crate::geometry::normalise_rows;
 use crate::initialise::{Start, arg_max};
 use crate::memory::Bank;
 use crate::network::model::Model;
-use crate::network::{Network, Parameters, download};
+use crate::network::{Network, download};
 use crate::pseudo_labels::{nearest, neighbour_consensus};
 use crate::random::Stream;
 use crate::run::{Probabilities, Row, take_matrix, write_predictions};
@@ -162,8 +163,9 @@ pub(crate) fn conclude(
     kept: Option<&Activations>,
     network: &Network,
     start: &Start,
-    online: &Parameters,
+    state: &State,
 ) -> Result<()> {
+    let online = &state.online;
     let Adaptation {
         folder,
         images,
@@ -222,7 +224,13 @@ pub(crate) fn conclude(
         })
         .collect();
     reference.write(&folder.bank())?;
+    let changes = state.history.changes();
     Probabilities {
+        start: start.features.clone(),
+        changes: Array {
+            shape: vec![changes.len(), 1],
+            values: changes.into_iter().map(|count| count as f32).collect(),
+        },
         features,
         adapted: probabilities,
         refined: refined.probabilities,

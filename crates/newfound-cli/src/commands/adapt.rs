@@ -8,6 +8,7 @@ use toml::{Table, Value};
 
 use super::configuration;
 use crate::args::AdaptArgs;
+use crate::tensorboard::Tensorboard;
 use crate::terminal::Terminal;
 
 pub fn run(args: &AdaptArgs, terminal: &Terminal) -> Result<()> {
@@ -26,7 +27,9 @@ pub fn run(args: &AdaptArgs, terminal: &Terminal) -> Result<()> {
         cache: args.work.cache.as_deref(),
         config: configuration(&args.work, args.preset.as_deref(), more)?,
     };
-    let folder = adapt(&request, &place, terminal)?;
+    let board = Tensorboard::new(args.tensorboard.as_deref(), terminal)?;
+    let folder = adapt(&request, &place, &board)?;
+    board.finish()?;
     super::report::write(&folder)?;
     let rows = read_predictions(&folder.predictions())?;
     let unknown: Vec<&str> = rows

@@ -6,6 +6,7 @@ use toml::Table;
 
 use super::{class_names, configuration};
 use crate::args::TrainArgs;
+use crate::tensorboard::Tensorboard;
 use crate::terminal::Terminal;
 
 pub fn run(args: &TrainArgs, terminal: &Terminal) -> Result<()> {
@@ -28,7 +29,9 @@ pub fn run(args: &TrainArgs, terminal: &Terminal) -> Result<()> {
         cache: args.work.cache.as_deref(),
         config: configuration(&args.work, None, Table::new())?,
     };
-    let model = train(&request, &place, terminal)?;
+    let board = Tensorboard::new(args.tensorboard.as_deref(), terminal)?;
+    let model = train(&request, &place, &board)?;
+    board.finish()?;
     let classes = model.description.classes.len();
     terminal.say(&format!(
         "model       {classes} classes: {}",

@@ -23,6 +23,7 @@ use crate::network::model::{Description, Model};
 use crate::network::{Engine, Network, Parameters, download, release_memory, upload};
 use crate::optimiser::at_rest;
 use crate::outcome::conclude;
+use crate::process::peak_megabytes;
 use crate::run::{Checkpoint, EventLog, Manifest, RunFolder};
 use crate::supply::TargetViews;
 use crate::weights::Array;
@@ -81,6 +82,7 @@ pub fn check(source: &Description, images: usize, config: &AdaptConfig) -> Resul
 
 /// Runs the job to its end, or until the observer asks to stop.
 pub fn adapt(job: &Adaptation) -> Result<()> {
+    let began = Instant::now();
     let identity = prepare(job)?;
     if job.resume && job.folder.model().is_file() && job.folder.predictions().is_file() {
         let message = format!(
@@ -114,7 +116,14 @@ pub fn adapt(job: &Adaptation) -> Result<()> {
         clock: Clock::start(),
     };
     loop_.run()?;
-    conclude(job, kept, &network, &start, &loop_.state.online)?;
+    conclude(job, kept, &network, &start, &loop_.state)?;
+    let finished = Event::Finished {
+        seconds: began.elapsed().as_secs_f64(),
+        peak_mb: peak_megabytes(),
+    };
+    loop_.log.append(&finished)?;
+    loop_.log.sync()?;
+    job.observer.on(&finished);
     forget(job)
 }
 

@@ -23,6 +23,7 @@ use crate::evaluate::evaluate;
 use crate::events::Observer;
 use crate::images::{LabelledList, Side, Split, labelled};
 use crate::network::model::Foreign;
+use crate::process::peak_megabytes;
 use crate::request::{AdaptRequest, TrainRequest, adapt, hash_file, train};
 
 /// What is run.
@@ -187,14 +188,4 @@ fn source_model(
         train(&training, place, observer)?;
     }
     Ok(path)
-}
-
-/// The most memory this process has had, where the system says so.
-fn peak_megabytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse().ok()?;
-    Some(kilobytes / 1024)
 }

@@ -52,6 +52,16 @@ impl History {
         changed
     }
 
+    /// How often the label of each image changed from one of the last T epochs to the next.
+    pub fn changes(&self) -> Vec<usize> {
+        let changed = |row: &[u32]| {
+            let in_order = |epoch: usize| row[(self.slot + epoch) % self.epochs];
+            let pairs = 1..self.epochs;
+            pairs.filter(|&e| in_order(e) != in_order(e - 1)).count()
+        };
+        self.labels.chunks_exact(self.epochs).map(changed).collect()
+    }
+
     /// The histories of some images.
     ///
     /// # Shapes
@@ -80,6 +90,17 @@ mod tests {
         assert_eq!(history.labels, [0, 0, 5, 1]);
         assert_eq!(history.advance(), 0, "the same label again is no change");
         assert_eq!(history.labels, [0, 0, 5, 5]);
+    }
+
+    #[test]
+    fn changes_are_counted_in_the_order_of_the_epochs() {
+        let mut history = History::new(&[0, 7], 3);
+        // The ring is 1 2 0 after two epochs and 1 2 2 after three: never "2 then 1".
+        for (label, changes) in [(1, 1), (2, 2), (2, 1), (2, 0)] {
+            history.record(0, label);
+            history.advance();
+            assert_eq!(history.changes(), [changes, 0]);
+        }
     }
 
     #[test]

@@ -128,6 +128,16 @@ impl RunFolder {
         self.root.join("bank.safetensors")
     }
 
+    /// `map.safetensors`
+    pub fn map(&self) -> PathBuf {
+        self.root.join("map.safetensors")
+    }
+
+    /// `thumbnails.zip`
+    pub fn thumbnails(&self) -> PathBuf {
+        self.root.join("thumbnails.zip")
+    }
+
     /// `evaluation.json`
     pub fn evaluation(&self) -> PathBuf {
         self.root.join("evaluation.json")

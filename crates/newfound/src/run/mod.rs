@@ -11,6 +11,9 @@
 //! | `predictions.csv` | a line per image |
 //! | `probabilities.safetensors` | all class probabilities: adapted, refined, source, clustering |
 //! | `bank.safetensors` | features and probabilities of the target, for refined predictions of new images |
+//! | `evaluation.json` | scores, where the run was evaluated |
+//! | `map.safetensors` | every image as a point, before and after adaptation |
+//! | `thumbnails.zip` | a small picture of each image |
 //! | `report.html` | what was found, to look at |
 
 mod checkpoint;
@@ -18,6 +21,7 @@ mod event_log;
 mod folder;
 mod manifest;
 mod predictions;
+mod thumbnails;
 
 pub use checkpoint::{Checkpoint, Integers};
 pub use event_log::EventLog;
@@ -25,3 +29,4 @@ pub use folder::RunFolder;
 pub use manifest::{BadFile, HashedFile, Manifest, digest};
 pub(crate) use predictions::take_matrix;
 pub use predictions::{Probabilities, Row, csv_line, read_predictions, write_predictions};
+pub use thumbnails::{Thumbnails, keep_thumbnails, read_thumbnails};

@@ -62,6 +62,8 @@ pub fn read_predictions(path: &Path) -> Result<Vec<Row>> {
 /// Features of every image and its class probabilities under each way to predict, rows in the order of `predictions.csv`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Probabilities {
+    /// The source model's features, which were clustered: [N, D].
+    pub start: Array,
     /// The adapted model's features: [N, D].
     pub features: Array,
     /// The adapted classifier: [N, K].
@@ -72,19 +74,25 @@ pub struct Probabilities {
     pub source: Array,
     /// The initial clustering: [N, K].
     pub clustering: Array,
+    /// How often the refined label changed in the last epochs: [N, 1].
+    pub changes: Array,
 }
 
 impl Probabilities {
     /// Writes them, whole or not at all.
     pub fn write(&self, path: &Path) -> Result<()> {
         let Self {
+            start,
             features,
             adapted,
             refined,
             source,
             clustering,
+            changes,
         } = self.clone();
         let tensors = BTreeMap::from([
+            ("start".to_string(), start),
+            ("changes".to_string(), changes),
             ("features".to_string(), features),
             ("adapted".to_string(), adapted),
             ("refined".to_string(), refined),
@@ -99,6 +107,8 @@ impl Probabilities {
         let mut tensors = weights::read(path)?.tensors;
         let mut take = |name: &str| take_matrix(&mut tensors, name, path);
         Ok(Self {
+            start: take("start")?,
+            changes: take("changes")?,
             features: take("features")?,
             adapted: take("adapted")?,
             refined: take("refined")?,

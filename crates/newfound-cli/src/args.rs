@@ -247,9 +247,12 @@ pub enum Way {
 /// `newfound report`
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// The run folder.
-    #[arg(value_name = "RUN")]
-    pub run: PathBuf,
+    /// The run folder; several are compared.
+    #[arg(value_name = "RUN", required = true)]
+    pub runs: Vec<PathBuf>,
+    /// Where to write the page [default: report.html in the run; of several runs, comparison.html here].
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
 }
 
 /// `newfound inspect`

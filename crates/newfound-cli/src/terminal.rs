@@ -200,6 +200,8 @@ fn title(stage: Stage) -> &'static str {
         Stage::Clustering => "clustering",
         Stage::Adapting => "adapting",
         Stage::Predicting => "predicting",
+        Stage::Picturing => "picturing",
+        Stage::Reporting => "reporting",
     }
 }
 

@@ -25,6 +25,10 @@ pub enum Stage {
     Adapting,
     /// Predictions of the final model.
     Predicting,
+    /// Small pictures of the images.
+    Picturing,
+    /// The page.
+    Reporting,
 }
 
 /// Something that happened.

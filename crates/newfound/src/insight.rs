@@ -45,6 +45,9 @@ pub struct ImageInsight {
 pub struct ClassInsight {
     /// Mean cosine of its images and their centre; none without images.
     pub consistency: Option<f32>,
+    /// Mean simplified silhouette of its images: (b − a) / max(a, b), where a is the cosine distance to their own centre and b
+    /// that to the nearest other one; none without images, or without another class.
+    pub separation: Option<f32>,
     /// The known class whose centre is nearest, other than itself, and 1 − the cosine of both centres; none where either has
     /// no images.
     pub nearest_known: Option<(usize, f32)>,
@@ -104,7 +107,8 @@ impl Insight {
             let own = (0..count).filter(|&image| labels[image] == class);
             let own: Vec<f32> = own.map(|image| typicality[image]).collect();
             ClassInsight {
-                consistency: (!own.is_empty()).then(|| own.iter().sum::<f32>() / own.len() as f32),
+                consistency: mean(&own),
+                separation: separation(class, &rows, &labels, &centres),
                 nearest_known: nearest_known(class, known, &centres),
             }
         });
@@ -128,6 +132,34 @@ fn centres(rows: &[&[f32]], labels: &[usize], classes: usize) -> Vec<Option<Vec<
         (length > 0.0).then(|| sum.into_iter().map(|x| (x / length) as f32).collect())
     };
     sums.into_iter().map(centre).collect()
+}
+
+fn mean(values: &[f32]) -> Option<f32> {
+    (!values.is_empty()).then(|| values.iter().sum::<f32>() / values.len() as f32)
+}
+
+fn separation(
+    class: usize,
+    rows: &[&[f32]],
+    labels: &[usize],
+    centres: &[Option<Vec<f32>>],
+) -> Option<f32> {
+    let own = centres[class].as_ref()?;
+    let others: Vec<&Vec<f32>> = (0..centres.len())
+        .filter(|&other| other != class)
+        .filter_map(|other| centres[other].as_ref())
+        .collect();
+    let members = rows
+        .iter()
+        .zip(labels)
+        .filter(|&(_, &label)| label == class);
+    let silhouettes = members.filter_map(|(row, _)| {
+        let a = 1.0 - dot(row, own);
+        let distances = others.iter().map(|other| 1.0 - dot(row, other));
+        let b = distances.min_by(f32::total_cmp)?;
+        Some((b - a) / a.max(b).max(f32::MIN_POSITIVE))
+    });
+    mean(&silhouettes.collect::<Vec<_>>())
 }
 
 fn nearest_known(class: usize, known: usize, centres: &[Option<Vec<f32>>]) -> Option<(usize, f32)> {
@@ -227,6 +259,14 @@ mod tests {
         assert_eq!((nearest, (distance - 1.0).abs() < 1e-6), (1, true));
         // The first known class compares with the other one, and a class without images with none.
         assert_eq!(insight.classes[0].nearest_known.unwrap().0, 1);
+        // The only image of the second known class is its centre: nothing is nearer.
+        assert!((insight.classes[1].separation.unwrap() - 1.0).abs() < 1e-6);
+        // The first class: angles 18.43° from its centre, and 90° and 53.13° from the second class's.
+        let a = 1.0 - cosine;
+        let silhouettes = [(1.0 - a) / 1.0, (1.0 - 0.6 - a) / (1.0 - 0.6)];
+        let separation = insight.classes[0].separation.unwrap();
+        assert!((separation - (silhouettes[0] + silhouettes[1]) / 2.0).abs() < 1e-6);
+        assert_eq!(insight.classes[3].separation, None);
         assert_eq!(insight.classes[3].consistency, None);
         assert_eq!(insight.classes[3].nearest_known, None);
     }

@@ -13,8 +13,8 @@ use crate::atomic;
 use crate::error::{Error, Result};
 use crate::images::thumbnail;
 
-/// Sides of the pictures by the number of images: all of them together stay below about 9 MB.
-const SIDES: [(usize, u32); 4] = [(400, 176), (1000, 112), (2500, 72), (6000, 48)];
+/// Sides of the pictures by the number of images: all of them together stay below about 8 MB.
+const SIDES: [(usize, u32); 4] = [(650, 176), (1200, 120), (2500, 72), (6000, 48)];
 
 /// The side where there are more images than that.
 const SMALLEST: u32 = 32;

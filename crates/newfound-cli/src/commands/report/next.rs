@@ -1,0 +1,84 @@
+//! What to do next with a run, and how it was made.
+
+use newfound::run::{Manifest, RunFolder};
+use newfound::{Result, run};
+use newfound_report as page;
+
+use super::evidence::events;
+
+/// Commands to go on with.
+pub fn commands(folder: &RunFolder, manifest: &Manifest, private: usize) -> Vec<page::Command> {
+    let command = |purpose: &str, command: String| page::Command {
+        purpose: purpose.to_string(),
+        command,
+    };
+    let run = quoted(&folder.root().display().to_string());
+    let (model, images) = (quoted(&manifest.model.path), quoted(&manifest.source));
+    vec![
+        command(
+            "Predict other images",
+            format!("newfound predict IMAGES --model {run}"),
+        ),
+        command(
+            "Score it, where there are labels",
+            format!("newfound evaluate {run} --labels {images}"),
+        ),
+        command(
+            "Run again with another number of new classes",
+            format!(
+                "newfound adapt {images} --model {model} --private {} --out {run}-again",
+                private.max(1) * 2
+            ),
+        ),
+    ]
+}
+
+/// A path for the shell.
+fn quoted(path: &str) -> String {
+    let plain = path
+        .chars()
+        .all(|c| c.is_alphanumeric() || "/._-+:=@%".contains(c));
+    if plain && !path.is_empty() {
+        path.to_string()
+    } else {
+        format!("'{}'", path.replace('\'', "'\\''"))
+    }
+}
+
+/// Enough to make it again.
+pub fn facts(folder: &RunFolder, manifest: &Manifest) -> Result<Vec<page::Fact>> {
+    let hashes: Vec<&str> = manifest.images.iter().map(|image| image.blake3.as_str()).collect();
+    let mut facts = vec![
+        fact("newfound", manifest.newfound.clone()),
+        fact("Burn", manifest.burn.clone()),
+        fact("device", manifest.device.clone()),
+        fact("seed", manifest.seed.to_string()),
+        fact("model", manifest.model.path.clone()),
+        fact("model, blake3", manifest.model.blake3.clone()),
+        fact("images", manifest.source.clone()),
+        fact("images, blake3 of their hashes", run::digest(&hashes)),
+    ];
+    facts.extend(costs(folder)?);
+    Ok(facts)
+}
+
+/// Time and memory, as far as the log has them.
+pub fn costs(folder: &RunFolder) -> Result<Vec<page::Fact>> {
+    let events = events(folder)?;
+    let finished = events.iter().rfind(|event| event["event"] == "finished");
+    let mut costs = Vec::new();
+    if let Some(seconds) = finished.and_then(|event| event["seconds"].as_f64()) {
+        costs.push(fact("time", format!("{seconds:.1} s")));
+    }
+    if let Some(megabytes) = finished.and_then(|event| event["peak_mb"].as_u64()) {
+        costs.push(fact("peak memory", format!("{megabytes} MB")));
+    }
+    Ok(costs)
+}
+
+fn fact(name: &str, value: String) -> page::Fact {
+    page::Fact {
+        name: name.to_string(),
+        value,
+    }
+}

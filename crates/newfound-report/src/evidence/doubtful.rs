@@ -17,7 +17,7 @@ pub fn list(gallery: &Gallery) -> Markup {
                 ") " @if doubtful == 1 { "has" } @else { "have" } " something that speaks against the label. Few is good. "
                 @if doubtful > DOUBTFUL { "These are the " (DOUBTFUL) " most doubtful." }
             }
-            ul.doubtful { @for &image in gallery.doubtful.iter().take(DOUBTFUL) { (entry(gallery, image)) } }
+            ul.reasons { @for &image in gallery.doubtful.iter().take(DOUBTFUL) { (entry(gallery, image)) } }
         }
     }
 }

@@ -44,7 +44,7 @@ fn doubtful_images_are_listed_with_the_reasons() {
             "1\u{a0}image of 10 (10\u{a0}%) has something that speaks against the label."
         )
     );
-    let (_, list) = page.split_once("<ul class=\"doubtful\">").expect("a list");
+    let (_, list) = page.split_once("<ul class=\"reasons\">").expect("a list");
     assert!(list.starts_with("<li><a class=\"p p5\" href=\"#i5\""));
 }
 

@@ -133,14 +133,16 @@ fn shares(known: &Tally, new: &Tally) -> Markup {
 fn answers(report: &Report, gallery: &Gallery) -> Markup {
     html! {
         dl.answers {
-            div { dt { "Which new classes are there?" } dd { (new_classes(&report.classes)) } }
+            div { dt { "Which new classes are there?" } dd { (new_classes(gallery)) } }
             div { dt { "Which images are doubtful?" } dd { (doubtful(gallery)) } }
             div { dt { "Did the adaptation help?" } dd { (helped(report)) } }
         }
     }
 }
 
-fn new_classes(classes: &[Class]) -> Markup {
+/// Each with its most typical image: a look says more than a number.
+fn new_classes(gallery: &Gallery) -> Markup {
+    let classes = gallery.classes;
     let order = discovered(classes);
     let found: Vec<usize> = order
         .into_iter()
@@ -150,6 +152,7 @@ fn new_classes(classes: &[Class]) -> Markup {
         @if found.is_empty() { "None." }
         @for &i in found.iter().take(NAMED) {
             span.item {
+                @if let Some(&image) = gallery.strips[i].typical.first() { (gallery.tile(image)) " " }
                 a href={ "#c" (i) } { (words::name(&classes[i].name)) } " " span.count { (words::count(classes[i].count)) }
                 @if !classes[i].doubts.is_empty() { " " span.tag { "doubtful" } }
             }

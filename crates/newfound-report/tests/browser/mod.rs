@@ -102,10 +102,17 @@ impl Chromium {
     /// for each question, `name=answer`.
     pub fn measure(&self, page: &str, width: usize, script: &str) -> String {
         let framed = self.write("framed.html", page);
+        // The first picture of the page is loaded beside it: a script that waited for one would use up
+        // its time.
+        let picture = page
+            .split("url(")
+            .nth(1)
+            .and_then(|rest| rest.split(')').next());
+        let picture = picture.unwrap_or("data:");
         let wrapper = format!(
             "<!DOCTYPE html><iframe src=\"{framed}\" style=\"width:{width}px;height:800px;border:0\"></iframe>\
-             <pre></pre><script>onload = async () => {{\
-             const frame = document.querySelector('iframe'), page = frame.contentDocument;\
+             <img src=\"{picture}\"><pre></pre><script>onload = async () => {{\
+             const frame = document.querySelector('iframe'), page = frame.contentDocument, picture = document.querySelector('img');\
              const say = (name, answer) => document.querySelector('pre').append(name + '=' + answer + '\\n');\
              const style = (element) => frame.contentWindow.getComputedStyle(element);\
              {script} say('done', true); }}</script>"

@@ -6,7 +6,8 @@
 //!
 //! ```text
 //! Report ─┬─ overview    what was adapted, and the result in a few sentences
-//!         ├─ classes     what was found: a card with images for each class
+//!         ├─ found       what was found: a card with images for each class
+//!         ├─ map         what looks alike to the model, before and after
 //!         ├─ evidence    can I believe it: curves, matches, warnings, unreadable files
 //!         ├─ evaluation  only if labels were at hand: how good it really is
 //!         ├─ next        commands to go on with
@@ -23,37 +24,55 @@
 //! - **The page is a function of the report.** No clock, no random number, no hash order.
 //! - **No figure is made up.** What is absent or not a number is shown as a dash and not drawn.
 //!
+//! [`render_comparison`] does the same for several runs: their figures side by side, their curves on
+//! top of each other, the images whose label differs, and the settings that do.
+//!
+//! # Images
+//!
+//! Every image can be looked at: small on the card of its class and beside its neighbours, as a mark
+//! on the map, and large with the reason for its label. `gallery.rs` works out which image stands
+//! where, `doubts.rs` what speaks against its label, `view.rs` shows it large, and `picture.rs` writes
+//! its picture, once.
+//!
 //! # Size
 //!
-//! Markup takes about 2 kB per class and 1 kB per epoch; the rest is thumbnails, at 4/3 of their
-//! bytes. Only the first [`THUMBNAILS_PER_CLASS`] of a class are shown, however many images there
-//! are: with 60 classes and JPEG thumbnails of 5 kB (about 128 × 128 pixels) the page has 5 MB. To
-//! stay under 15 MB, keep the thumbnails of all classes together below 11 MB.
+//! The page stays below 15 MB however many images there are: pictures take at most
+//! [`PICTURE_BYTES`], of more than 2,500 images only those on a card or in a list can be seen large,
+//! and a map has 5,000 marks. What was left out is said on the page. [`picture_budget`] tells how
+//! large a picture should be so that all fit.
 
 mod words;
 mod base64;
+mod picture;
+mod image;
 mod charts;
+mod doubts;
+mod gallery;
 mod page;
 mod overview;
 mod found;
-mod thumbnail;
+mod view;
+mod map;
 mod evidence;
 mod evaluation;
 mod next;
 mod making;
+mod comparison;
 #[cfg(test)]
 mod example;
 #[cfg(test)]
 mod tests;
 
 pub use charts::{DotChart, DotRow};
+pub use comparison::{ComparedImage, ComparedLabel, ComparedRun, Comparison};
 pub use evaluation::{ClassScore, Confusion, Evaluation, Scores};
 pub use evidence::{Epoch, Evidence, Match, Unreadable};
-pub use found::{Class, ClassKind};
+pub use found::{Class, ClassKind, Nearest};
+pub use image::{Guess, Image};
 pub use making::{Fact, Making};
 pub use next::Command;
 pub use overview::Overview;
-pub use thumbnail::{ImageType, THUMBNAILS_PER_CLASS, Thumbnail};
+pub use picture::{ImageType, PICTURE_BYTES, Picture, picture_budget};
 
 use serde::{Deserialize, Serialize};
 
@@ -62,10 +81,12 @@ use serde::{Deserialize, Serialize};
 pub struct Report {
     /// What was adapted.
     pub overview: Overview,
-    /// Every class of the adapted model, also the empty ones: the known classes in the model's
-    /// order, then the discovered ones in any order. The numbers of images in the summary are the
-    /// sums of their counts.
+    /// Every class of the adapted model, also the empty ones, in the model's order: the known
+    /// classes, then the discovered ones. The numbers of images in the summary are the sums of their
+    /// counts.
     pub classes: Vec<Class>,
+    /// Every image that was looked at, in any order.
+    pub images: Vec<Image>,
     /// What speaks for and against the result without any label.
     pub evidence: Evidence,
     /// How good the result is, if labels were at hand.
@@ -81,4 +102,11 @@ pub struct Report {
 /// The same report always gives the same text, byte for byte.
 pub fn render(report: &Report) -> String {
     page::page(report).into_string()
+}
+
+/// The page that compares several runs, from `<!DOCTYPE html>` to the end.
+///
+/// The same invariants hold as for [`render`].
+pub fn render_comparison(comparison: &Comparison) -> String {
+    comparison::page(comparison).into_string()
 }

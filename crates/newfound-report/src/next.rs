@@ -1,7 +1,13 @@
-//! What next: commands to copy.
+//! What next: the images whose label would help most, and commands to copy.
 
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
+
+use crate::gallery::Gallery;
+use crate::words::visible;
+
+/// As many doubtful images are suggested to be labelled.
+const UNCERTAIN: usize = 18;
 
 /// Something the user may want to do next, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,8 +18,10 @@ pub struct Command {
     pub command: String,
 }
 
-pub fn section(commands: &[Command]) -> Markup {
+pub fn section(commands: &[Command], gallery: &Gallery) -> Markup {
     html! {
+        (to_label(gallery))
+        h3 { "Commands" }
         @if commands.is_empty() { p.aside { "Nothing was suggested." } }
         ol.commands {
             @for Command { purpose, command } in commands {
@@ -22,6 +30,37 @@ pub fn section(commands: &[Command]) -> Markup {
                     // One click selects the whole command (see the style sheet).
                     pre.command { code { (words(command)) } }
                 }
+            }
+        }
+    }
+}
+
+/// The images whose label would help most: one look at the centre of a discovered class names it, and
+/// a doubtful image is where a label changes most.
+fn to_label(gallery: &Gallery) -> Markup {
+    let central = gallery.central();
+    let doubtful = gallery.doubtful.iter().copied();
+    let uncertain: Vec<usize> = doubtful
+        .filter(|i| !central.contains(i))
+        .take(UNCERTAIN)
+        .collect();
+    html! {
+        h3 { "Look at these first" }
+        @if central.is_empty() && uncertain.is_empty() {
+            p.aside { "There is no image whose label would help more than that of any other." }
+        } @else {
+            p { "If you can name or label only a few images, these help most." }
+            @if !central.is_empty() {
+                p.kind { "The most central images of each discovered class: they tell what it is" }
+                (gallery.strip(&central))
+            }
+            @if !uncertain.is_empty() {
+                p.kind { "The most doubtful images: here a label decides" }
+                (gallery.strip(&uncertain))
+            }
+            p.kind { "The same as a list; one click selects it all" }
+            pre.command.paths tabindex="0" {
+                @for &image in central.iter().chain(&uncertain) { (visible(&gallery.images[image].path)) "\n" }
             }
         }
     }

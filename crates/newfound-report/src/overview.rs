@@ -3,8 +3,13 @@
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 
-use crate::words::{self, counted};
-use crate::{Class, ClassKind, Report};
+use crate::found::discovered;
+use crate::gallery::Gallery;
+use crate::words::{self, counted, percent};
+use crate::{Class, ClassKind, Report, evaluation};
+
+/// As many discovered classes are named in the answer.
+const NAMED: usize = 12;
 
 /// What was adapted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,7 +46,7 @@ impl Tally {
     }
 }
 
-pub fn header(report: &Report) -> Markup {
+pub fn header(report: &Report, gallery: &Gallery, warnings: usize) -> Markup {
     let known = Tally::of(&report.classes, ClassKind::Known);
     let new = Tally::of(&report.classes, ClassKind::Discovered);
     let total = known.images + new.images;
@@ -55,8 +60,9 @@ pub fn header(report: &Report) -> Markup {
         header {
             p.product { "newfound" }
             h1 { "What was found in " (words::name(images)) }
-            (summary(report, &known, &new))
+            (summary(report, &known, &new, warnings))
             (shares(&known, &new))
+            (answers(report, gallery))
             dl.facts {
                 div { dt { "Model" } dd { (words::name(model)) } }
                 div { dt { "Images" } dd { (words::count(total)) } }
@@ -71,12 +77,9 @@ pub fn header(report: &Report) -> Markup {
     }
 }
 
-fn summary(report: &Report, known: &Tally, new: &Tally) -> Markup {
+fn summary(report: &Report, known: &Tally, new: &Tally, warnings: usize) -> Markup {
     let total = known.images + new.images;
-    let (unreadable, warnings) = (
-        report.evidence.unreadable.len(),
-        report.evidence.warnings.len(),
-    );
+    let unreadable = report.evidence.unreadable.len();
     html! {
         div.lead {
             @if total == 0 {
@@ -100,8 +103,9 @@ fn summary(report: &Report, known: &Tally, new: &Tally) -> Markup {
                     (counted(unreadable, "file", "files")) " could not be read and "
                     @if unreadable == 1 { "was" } @else { "were" } " left out. "
                 }
-                @if warnings == 0 { "The run gave no warnings." } @else {
-                    "The run gave " a href="#believe" { (counted(warnings, "warning", "warnings")) } "."
+                @if warnings == 0 { "There are no warnings." } @else {
+                    @if warnings == 1 { "There is " } @else { "There are " }
+                    a href="#believe" { (counted(warnings, "warning", "warnings")) } "."
                 }
             }
         }
@@ -121,6 +125,66 @@ fn shares(known: &Tally, new: &Tally) -> Markup {
                 rect class="new" width="100%" height="100%" {}
                 rect class="known" width=(percent(known_share)) height="100%" {}
             }
+        }
+    }
+}
+
+/// The three questions that everybody asks first.
+fn answers(report: &Report, gallery: &Gallery) -> Markup {
+    html! {
+        dl.answers {
+            div { dt { "Which new classes are there?" } dd { (new_classes(gallery)) } }
+            div { dt { "Which images are doubtful?" } dd { (doubtful(gallery)) } }
+            div { dt { "Did the adaptation help?" } dd { (helped(report)) } }
+        }
+    }
+}
+
+/// Each with its most typical image: a look says more than a number.
+fn new_classes(gallery: &Gallery) -> Markup {
+    let classes = gallery.classes;
+    let order = discovered(classes);
+    let found: Vec<usize> = order
+        .into_iter()
+        .filter(|&i| classes[i].count > 0)
+        .collect();
+    html! {
+        @if found.is_empty() { "None." }
+        @for &i in found.iter().take(NAMED) {
+            span.item {
+                @if let Some(&image) = gallery.strips[i].typical.first() { (gallery.tile(image)) " " }
+                a href={ "#c" (i) } { (words::name(&classes[i].name)) } " " span.count { (words::count(classes[i].count)) }
+                @if !classes[i].doubts.is_empty() { " " span.tag { "doubtful" } }
+            }
+            " "
+        }
+        @if found.len() > NAMED { " and " a href="#found" { (found.len() - NAMED) " more" } }
+    }
+}
+
+fn doubtful(gallery: &Gallery) -> Markup {
+    let (doubtful, all) = (gallery.doubtful.len(), gallery.images.len());
+    html! {
+        @if doubtful == 0 { "None." } @else {
+            (words::count(doubtful)) " of " (words::count(all)) " (" (percent(doubtful as f64 / all as f64)) "): "
+            a href="#doubtful" { "which, and why" }
+        }
+    }
+}
+
+/// Measured if there are labels; otherwise what the run itself tells.
+fn helped(report: &Report) -> Markup {
+    let verdict = report.evaluation.as_ref().and_then(evaluation::verdict);
+    html! {
+        @match (verdict, &report.evidence.epochs[..]) {
+            (Some(verdict), _) => { (verdict) " " a href="#measured" { "More" } },
+            (None, [first, .., last]) => {
+                "That needs labels to tell. Without them: the share of images trusted enough to learn from went from "
+                (percent(first.selected)) " to " (percent(last.selected)) ", and "
+                (counted(last.label_changes, "image", "images")) " changed label in the last epoch, "
+                (words::count(first.label_changes)) " in the first. " a href="#believe" { "More" }
+            },
+            (None, _) => "That needs labels to tell.",
         }
     }
 }

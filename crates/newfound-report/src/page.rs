@@ -2,22 +2,22 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::{Report, evaluation, evidence, found, making, next, overview, words};
+use crate::gallery::Gallery;
+use crate::{Report, evaluation, evidence, found, making, map, next, overview, view, words};
 
-const STYLE: &str = include_str!("style.css");
+const STYLE: &str = concat!(
+    include_str!("style/page.css"),
+    include_str!("style/images.css"),
+    include_str!("style/map.css"),
+    include_str!("style/compare.css"),
+);
 
 /// The browser's own guard behind our escaping: no script and no request, whatever a name contains.
 const POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; \
                       base-uri 'none'; form-action 'none'";
 
-struct Section {
-    id: &'static str,
-    title: &'static str,
-    body: Markup,
-}
-
-pub fn page(report: &Report) -> Markup {
-    let sections = sections(report);
+/// Everything around the content. The rules are our own text: no name from outside is in them.
+pub fn document(title: &str, rules: &str, body: Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -26,46 +26,81 @@ pub fn page(report: &Report) -> Markup {
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { "What was found in " (words::visible(&report.overview.images)) }
+                title { (title) }
                 style { (PreEscaped(STYLE)) }
+                style { (PreEscaped(rules)) }
             }
-            body {
-                (overview::header(report))
-                nav aria-label="Sections" {
-                    @for section in &sections { a href={ "#" (section.id) } { (section.title) } }
-                }
-                main {
-                    @for section in &sections {
-                        section id=(section.id) aria-labelledby={ (section.id) "-title" } {
-                            h2 id={ (section.id) "-title" } { (section.title) }
-                            (section.body)
-                        }
-                    }
+            body { (body) }
+        }
+    }
+}
+
+/// A part of the page with a place in its contents.
+pub struct Section {
+    pub id: &'static str,
+    pub title: &'static str,
+    pub body: Markup,
+}
+
+/// The contents, then the sections.
+pub fn body(sections: &[Section]) -> Markup {
+    html! {
+        nav aria-label="Sections" {
+            @for section in sections { a href={ "#" (section.id) } { (section.title) } }
+        }
+        main {
+            @for section in sections {
+                section id=(section.id) aria-labelledby={ (section.id) "-title" } {
+                    h2 id={ (section.id) "-title" } { (section.title) }
+                    (section.body)
                 }
             }
         }
     }
 }
 
-fn sections(report: &Report) -> Vec<Section> {
-    let section = |id, title, body| Section { id, title, body };
-    let believed = evidence::section(&report.evidence, &report.classes);
-    let mut sections = vec![
-        section("found", "What was found", found::section(&report.classes)),
-        section("believe", "Can I believe it?", believed),
-    ];
-    if let Some(evaluation) = &report.evaluation {
-        sections.push(section(
+pub fn page(report: &Report) -> Markup {
+    let gallery = Gallery::new(report);
+    let warnings = evidence::warnings(report, &gallery);
+    let title = format!(
+        "What was found in {}",
+        words::visible(&report.overview.images)
+    );
+    let rules = map::rules(&gallery) + &gallery.rules();
+    let content = html! {
+        (overview::header(report, &gallery, warnings.len()))
+        (body(&sections(report, &gallery, &warnings)))
+        (view::views(&gallery))
+    };
+    document(&title, &rules, content)
+}
+
+fn sections(report: &Report, gallery: &Gallery, warnings: &[Markup]) -> Vec<Section> {
+    let section = |id, title, body| Some(Section { id, title, body });
+    let measured = |evaluation| {
+        section(
             "measured",
             "Measured with labels",
             evaluation::section(evaluation),
-        ));
-    }
-    sections.push(section("next", "What next", next::section(&report.next)));
-    sections.push(section(
-        "made",
-        "How it was made",
-        making::section(&report.making),
-    ));
-    sections
+        )
+    };
+    [
+        section(
+            "found",
+            "What was found",
+            html! { (view::note(gallery)) (found::section(gallery)) },
+        ),
+        map::section(gallery).and_then(|map| section("map", "The map", map)),
+        section(
+            "believe",
+            "Can I believe it?",
+            evidence::section(&report.evidence, gallery, warnings),
+        ),
+        report.evaluation.as_ref().and_then(measured),
+        section("next", "What next", next::section(&report.next, gallery)),
+        section("made", "How it was made", making::section(&report.making)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

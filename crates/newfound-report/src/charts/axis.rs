@@ -33,7 +33,7 @@ impl Axis {
     }
 
     /// Whole numbers from nought.
-    pub fn counts(values: impl IntoIterator<Item = f64>) -> Self {
+    pub fn counts<I: IntoIterator<Item = f64>>(values: I) -> Self {
         let high = drawable(values).fold(1.0, f64::max);
         Self::rounded(0.0, high, round_step(high / INTERVALS).max(1.0))
     }
@@ -42,7 +42,7 @@ impl Axis {
     ///
     /// If all are equal (or there is only one) there is no range, and the axis reaches a little to
     /// both sides instead.
-    pub fn covering(values: impl IntoIterator<Item = f64>) -> Self {
+    pub fn covering<I: IntoIterator<Item = f64>>(values: I) -> Self {
         let ends = drawable(values).map(|value| (value, value));
         let (low, high) = ends
             .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))

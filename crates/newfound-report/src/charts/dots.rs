@@ -12,7 +12,7 @@ pub struct DotChart {
     pub title: String,
     /// Below the axis.
     pub unit: String,
-    /// The ways, in the order of the dots; at most [`COLOURS`] of them.
+    /// The ways, in the order of the dots; at most four of them.
     pub series: Vec<String>,
     /// From top to bottom.
     pub rows: Vec<DotRow>,

@@ -15,4 +15,4 @@ pub use axis::Axis;
 pub use bars::{Bar, bars};
 pub use dots::{DotChart, DotRow};
 pub use histogram::histogram;
-pub use line::Line;
+pub use line::{Line, SERIES, Series};

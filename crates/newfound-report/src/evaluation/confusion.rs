@@ -35,7 +35,7 @@ pub fn table(confusion: &Confusion) -> Markup {
         @if confusion.counts.is_empty() { p.aside { "Nothing was counted." } } @else {
             p {
                 "A row is what the images are, a column is what they were taken for. The stronger the colour, the larger the share of the row: "
-                span.swatch.right { "right" } " or " span.swatch.wrong { "wrong" } "."
+                span.swatch.right { "right" } " or " span.swatch.wrong { "wrong" } ". Good is a matrix where nearly all is right."
             }
             div.scroll tabindex="0" role="region" aria-label="Confusion matrix" {
                 table.confusion {

@@ -55,7 +55,7 @@ pub fn section(evaluation: &Evaluation) -> Markup {
 }
 
 /// Whether the adaptation helped, in a sentence.
-fn verdict(evaluation: &Evaluation) -> Option<String> {
+pub fn verdict(evaluation: &Evaluation) -> Option<String> {
     let figure = |scores: &Scores| scores.hos.filter(|hos| hos.is_finite());
     let (before, after) = (figure(&evaluation.source)?, figure(&evaluation.adapted)?);
     let (from, to) = (decimal(before, 1), decimal(after, 1));

@@ -28,7 +28,7 @@ pub fn chart(classes: &[ClassScore]) -> Markup {
     html! {
         h3 { "Accuracy of each class" }
         p {
-            "Known classes: images that were given to the right class. New classes: images that were recognised as new, in whatever class."
+            "Known classes: images that were given to the right class. New classes: images that were recognised as new, in whatever class. Long bars are good, and longer than before is better."
             @if compared { " The mark across a bar is the model before the adaptation." }
         }
         (bars(&classes.iter().map(bar).collect::<Vec<_>>()))

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 
-use crate::charts::{Axis, Line};
+use crate::charts::{Axis, Line, Series};
 use crate::words::{self, decimal};
 
 /// The figures of one epoch: means over its steps.
@@ -25,73 +25,74 @@ pub struct Epoch {
     pub label_changes: usize,
 }
 
-pub fn curves(epochs: &[Epoch]) -> Markup {
+pub fn section(epochs: &[Epoch]) -> Markup {
     html! {
         h3 { "Course of the adaptation" }
         @if epochs.is_empty() {
             p.aside { "No epoch was run." }
         } @else {
             p { "Curves that flatten out, and few changed labels at the end, mean that the run has settled." }
-            div.charts {
-                (shares("Selected images", "Share trusted enough to learn from.", epochs, |e| e.selected))
-                (changes(epochs))
-                (loss("Total loss", "The sum of the three terms, weighted.", epochs, |e| e.loss))
-                (loss("Classification", "What an image is not.", epochs, |e| e.classification))
-                (loss("Contrastive", "Two views of an image against others.", epochs, |e| e.contrastive))
-                (loss("Diversity", "Lower: the classes are used more evenly.", epochs, |e| e.diversity))
-            }
+            (curves(&[(None, epochs)]))
             (table(epochs))
         }
     }
 }
 
-fn points(epochs: &[Epoch], value: impl Fn(&Epoch) -> f64) -> Vec<(usize, f64)> {
-    epochs
-        .iter()
-        .map(|epoch| (epoch.epoch, value(epoch)))
-        .collect()
-}
+/// A run with its name, if there are several.
+pub type Course<'a> = (Option<&'a str>, &'a [Epoch]);
 
-fn loss(title: &str, note: &str, epochs: &[Epoch], value: impl Fn(&Epoch) -> f64) -> Markup {
-    let points = points(epochs, value);
-    let axis = Axis::covering(points.iter().map(|&(_, value)| value));
-    Line {
-        title,
-        note,
-        points: &points,
-        axis,
-        format: |value| decimal(value, 3),
-    }
-    .render()
-}
-
-fn shares(title: &str, note: &str, epochs: &[Epoch], value: impl Fn(&Epoch) -> f64) -> Markup {
-    let points = points(epochs, value);
-    Line {
-        title,
-        note,
-        points: &points,
-        axis: Axis::shares(),
-        format: words::percent,
-    }
-    .render()
-}
-
-fn changes(epochs: &[Epoch]) -> Markup {
-    let points = points(epochs, |epoch| epoch.label_changes as f64);
-    let axis = Axis::counts(points.iter().map(|&(_, value)| value));
-    let (title, note) = (
-        "Changed labels",
-        "Images that moved since the epoch before.",
+/// The charts of one run, or of several on top of each other.
+pub fn curves(runs: &[Course]) -> Markup {
+    let plain = |value| decimal(value, 3);
+    let chart = |title,
+                 note,
+                 axis: fn(Vec<f64>) -> Axis,
+                 format: fn(f64) -> String,
+                 of: fn(&Epoch) -> f64| {
+        let points = |epochs: &[Epoch]| {
+            epochs
+                .iter()
+                .map(|epoch| (epoch.epoch, of(epoch)))
+                .collect()
+        };
+        let series: Vec<_> = runs
+            .iter()
+            .map(|&(name, epochs)| Series {
+                name,
+                points: points(epochs),
+            })
+            .collect();
+        let axis = axis(
+            runs.iter()
+                .flat_map(|(_, epochs)| *epochs)
+                .map(of)
+                .collect(),
+        );
+        let line = Line {
+            title,
+            note,
+            series: &series,
+            axis,
+            format,
+        };
+        line.render()
+    };
+    let (shares, counts, covering) = (
+        |_| Axis::shares(),
+        Axis::counts::<Vec<f64>>,
+        Axis::covering::<Vec<f64>>,
     );
-    Line {
-        title,
-        note,
-        points: &points,
-        axis,
-        format: |value| words::count(value as usize),
+    let counted = |value| words::count(value as usize);
+    html! {
+        div.charts {
+            (chart("Selected images", "Share trusted enough to learn from. Good: it rises, then stays.", shares, words::percent, |e| e.selected))
+            (chart("Changed labels", "Images that moved since the epoch before. Good: it falls towards 0.", counts, counted, |e| e.label_changes as f64))
+            (chart("Total loss", "The sum of the three terms, weighted. Good: it falls and flattens out.", covering, plain, |e| e.loss))
+            (chart("Classification loss", "Learning what an image is not. Good: it falls and stays low.", covering, plain, |e| e.classification))
+            (chart("Contrastive loss", "Two views of one image should look alike. Good: it falls slowly.", covering, plain, |e| e.contrastive))
+            (chart("Diversity loss", "Lower means that the classes are used more evenly. Good: no sudden jump.", covering, plain, |e| e.diversity))
+        }
     }
-    .render()
 }
 
 /// The same figures to read and to copy.

@@ -27,7 +27,7 @@ pub fn table(matches: &[Match]) -> Markup {
         @if matches.is_empty() { p.aside { "No matches were recorded." } } @else {
             p {
                 "Before the adaptation the images were clustered, and each known class was matched with the cluster most like it. "
-                "A small margin means that another cluster would have done as well. "
+                "Good is a margin well above 0: a small one means that another cluster would have done as well. "
                 @if doubtful == 0 { "No match looks arbitrary." } @else {
                     strong.warn { (counted(doubtful, "match looks", "matches look")) " arbitrary." }
                 }

@@ -1,22 +1,26 @@
 //! Can I believe it? What the run itself says, without any label.
 
+mod doubtful;
 mod epochs;
 mod matches;
-mod problems;
+mod unreadable;
+mod warnings;
 
 pub use epochs::Epoch;
+pub(crate) use epochs::curves;
 pub use matches::Match;
-pub use problems::Unreadable;
+pub use unreadable::Unreadable;
+pub(crate) use warnings::warnings;
 
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 
 use crate::charts::{Bar, bars, histogram};
+use crate::doubts::UNDECIDED;
+use crate::found::discovered;
+use crate::gallery::Gallery;
 use crate::words::{self, counted};
 use crate::{Class, ClassKind};
-
-/// An unknown probability between these is undecided.
-const UNDECIDED: std::ops::RangeInclusive<f64> = 0.25..=0.75;
 
 /// The sizes of up to so many classes stand beside the histogram; those of more take the whole width.
 const BESIDE: usize = 16;
@@ -25,40 +29,45 @@ const BESIDE: usize = 16;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// What the run warned about, in plain words.
+    ///
+    /// The page itself warns of what the figures show: empty known classes, doubtful classes and
+    /// matches, a collapse, labels that have not settled or that the neighbours dispute, unreadable
+    /// files. None of these is to be repeated here.
     pub warnings: Vec<String>,
     /// The figures of each epoch, in order.
     pub epochs: Vec<Epoch>,
-    /// The probability of each image to be of a new class, 0–1, in any order.
-    pub unknown: Vec<f64>,
     /// The cluster that each known class started from.
     pub matches: Vec<Match>,
     /// Files that were left out.
     pub unreadable: Vec<Unreadable>,
 }
 
-pub fn section(evidence: &Evidence, classes: &[Class]) -> Markup {
+pub fn section(evidence: &Evidence, gallery: &Gallery, warnings: &[Markup]) -> Markup {
+    let unknown: Vec<f64> = gallery.images.iter().map(|image| image.unknown).collect();
+    let classes = gallery.classes;
     html! {
-        (problems::warnings(&evidence.warnings))
+        (warnings::boxed(warnings))
+        (doubtful::list(gallery))
         h3 { "Known or new" }
-        (undecided(&evidence.unknown))
+        (undecided(&unknown))
         div.charts.wide {
             (histogram(
                 "Probability of being new",
                 "Two heaps far apart are good: the images fall clearly on one side or the other.",
-                &evidence.unknown,
+                &unknown,
                 ["surely known", "surely new"],
             ))
             figure.chart.full[classes.len() > BESIDE] {
                 figcaption {
                     b { "Class sizes" } " "
-                    span { "Images given to each class." }
+                    span { "Images given to each class. Good is what you would expect of these images; one class with nearly all of them is not." }
                 }
                 (sizes(classes))
             }
         }
-        (epochs::curves(&evidence.epochs))
+        (epochs::section(&evidence.epochs))
         (matches::table(&evidence.matches))
-        (problems::unreadable(&evidence.unreadable))
+        (unreadable::list(&evidence.unreadable))
     }
 }
 
@@ -76,7 +85,7 @@ fn undecided(unknown: &[f64]) -> Markup {
     }
 }
 
-/// Known classes in their order, then the discovered ones from large to small, as on the cards.
+/// Known classes in their order, then the discovered ones as on the cards.
 fn sizes(classes: &[Class]) -> Markup {
     let largest = classes
         .iter()
@@ -84,13 +93,16 @@ fn sizes(classes: &[Class]) -> Markup {
         .max()
         .unwrap_or(0)
         .max(1);
-    let mut order: Vec<&Class> = classes.iter().collect();
-    order.sort_by_key(|class| match class.kind {
-        ClassKind::Known => (0, 0),
-        ClassKind::Discovered => (1, usize::MAX - class.count),
-    });
-    let bar = |class| size(class, largest);
-    bars(&order.into_iter().map(bar).collect::<Vec<_>>())
+    let known = classes
+        .iter()
+        .filter(|class| class.kind == ClassKind::Known);
+    let new = discovered(classes).into_iter().map(|i| &classes[i]);
+    bars(
+        &known
+            .chain(new)
+            .map(|class| size(class, largest))
+            .collect::<Vec<_>>(),
+    )
 }
 
 fn size(class: &Class, largest: usize) -> Bar<'_> {

@@ -1,4 +1,4 @@
-//! Warnings, and files that were left out.
+//! Files that were left out.
 
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
@@ -17,22 +17,9 @@ pub struct Unreadable {
     pub reason: String,
 }
 
-pub fn warnings(warnings: &[String]) -> Markup {
+pub fn list(files: &[Unreadable]) -> Markup {
     html! {
-        @if warnings.is_empty() {
-            p { "The run gave no warnings. That does not prove it right: look at the images above, and at the figures below." }
-        } @else {
-            div.warnings {
-                p { strong { (counted(warnings.len(), "warning", "warnings")) } }
-                ul { @for warning in warnings { li { (words::name(warning)) } } }
-            }
-        }
-    }
-}
-
-pub fn unreadable(files: &[Unreadable]) -> Markup {
-    html! {
-        h3 { "Files that could not be read" }
+        h3 id="unreadable" { "Files that could not be read" }
         @if files.is_empty() { p.aside { "None." } } @else {
             details open[files.len() <= SHOWN_OPEN] {
                 summary { (counted(files.len(), "file was", "files were")) " left out" }

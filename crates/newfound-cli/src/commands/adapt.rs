@@ -30,7 +30,7 @@ pub fn run(args: &AdaptArgs, terminal: &Terminal) -> Result<()> {
     let board = Tensorboard::new(args.tensorboard.as_deref(), terminal)?;
     let folder = adapt(&request, &place, &board)?;
     board.finish()?;
-    super::report::write(&folder)?;
+    super::report::write(&folder, terminal)?;
     let rows = read_predictions(&folder.predictions())?;
     let unknown: Vec<&str> = rows
         .iter()

@@ -131,7 +131,7 @@ pub fn run(args: &DemoArgs, terminal: &Terminal) -> Result<()> {
     let path = out.join("scores.json");
     atomic::write(&path, &scores).map_err(|source| Error::io("write the scores", &path, source))?;
     evaluation.write(&folder)?;
-    super::report::write(&folder)?;
+    super::report::write(&folder, terminal)?;
     terminal.data(&super::evaluate::table(&evaluation));
     terminal.say(&format!("report      {}", folder.report().display()));
     Ok(())

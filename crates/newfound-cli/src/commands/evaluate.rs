@@ -43,7 +43,7 @@ pub fn run(args: &EvaluateArgs, terminal: &Terminal) -> Result<()> {
     }
     // The scores are there, whatever becomes of the page.
     let kept = evaluation.write(&folder);
-    if let Err(error) = kept.and_then(|()| super::report::write(&folder)) {
+    if let Err(error) = kept.and_then(|()| super::report::write(&folder, terminal)) {
         let message = format!("the report was not written: {error}");
         terminal.on(&Event::Warning { message });
     }

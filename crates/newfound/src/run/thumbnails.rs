@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::images::thumbnail;
 
 /// Sides of the pictures by the number of images: all of them together stay below about 8 MB.
-const SIDES: [(usize, u32); 4] = [(650, 176), (1200, 120), (2500, 72), (6000, 48)];
+const SIDES: [(usize, u32); 4] = [(650, 224), (1200, 160), (2500, 92), (6000, 56)];
 
 /// The side where there are more images than that.
 const SMALLEST: u32 = 32;

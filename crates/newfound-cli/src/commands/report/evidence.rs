@@ -42,10 +42,11 @@ pub fn evidence(folder: &RunFolder, run: &Finished) -> Result<page::Evidence> {
     })
 }
 
-
 /// The figures of each epoch, from the run's log.
 pub fn epochs(folder: &RunFolder) -> Result<Vec<page::Epoch>> {
-    let of_epochs = events(folder)?.into_iter().filter(|event| event["event"] == "epoch");
+    let of_epochs = events(folder)?
+        .into_iter()
+        .filter(|event| event["event"] == "epoch");
     let epochs = of_epochs.map(|event| {
         let figure = |name: &str| event[name].as_f64().unwrap_or(f64::NAN);
         page::Epoch {
@@ -64,5 +65,8 @@ pub fn epochs(folder: &RunFolder) -> Result<Vec<page::Epoch>> {
 /// All events of the run's log that can be understood.
 pub fn events(folder: &RunFolder) -> Result<Vec<serde_json::Value>> {
     let text = read_text(&folder.events())?;
-    Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+    Ok(text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect())
 }

@@ -16,9 +16,15 @@ const SEPARATED: f32 = 0.1;
 const NEAR_KNOWN: f32 = 0.3;
 
 /// Every image, in the order of `predictions.csv`.
-pub fn images(run: &Finished, insight: &Insight, probabilities: &Probabilities) -> Vec<page::Image> {
+pub fn images(
+    run: &Finished,
+    insight: &Insight,
+    probabilities: &Probabilities,
+) -> Vec<page::Image> {
     let outputs = run.description.classes.len();
-    let of = |table: &newfound::weights::Array, row: usize| table.values[row * outputs..][..outputs].to_vec();
+    let of = |table: &newfound::weights::Array, row: usize| {
+        table.values[row * outputs..][..outputs].to_vec()
+    };
     let image = |(row, about): (usize, &ImageInsight)| {
         let guesses = best(&of(&probabilities.adapted, row), GUESSES);
         let refined = best(&of(&probabilities.refined, row), 1);
@@ -47,7 +53,11 @@ pub fn images(run: &Finished, insight: &Insight, probabilities: &Probabilities) 
 /// The most probable classes, equal ones by their number.
 fn best(probabilities: &[f32], count: usize) -> Vec<page::Guess> {
     let mut order: Vec<usize> = (0..probabilities.len()).collect();
-    order.sort_by(|&a, &b| probabilities[b].total_cmp(&probabilities[a]).then(a.cmp(&b)));
+    order.sort_by(|&a, &b| {
+        probabilities[b]
+            .total_cmp(&probabilities[a])
+            .then(a.cmp(&b))
+    });
     let guess = |&class: &usize| page::Guess {
         class,
         probability: f64::from(probabilities[class]),
@@ -59,7 +69,8 @@ fn best(probabilities: &[f32], count: usize) -> Vec<page::Guess> {
 pub fn classes(run: &Finished, insight: &Insight, images: &[page::Image]) -> Vec<page::Class> {
     let names = run.description.classes.iter().enumerate();
     let class = |(index, name): (usize, &String)| {
-        let members: Vec<&page::Image> = images.iter().filter(|image| image.class == index).collect();
+        let members: Vec<&page::Image> =
+            images.iter().filter(|image| image.class == index).collect();
         let mean = |of: &dyn Fn(&page::Image) -> Option<f64>| {
             let values: Vec<f64> = members.iter().filter_map(|image| of(image)).collect();
             (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
@@ -102,14 +113,22 @@ fn doubts(run: &Finished, insight: &Insight, index: usize, count: usize) -> Vec<
     if count < 3 {
         doubts.push("It has hardly any images.".to_string());
     }
-    if about.separation.is_some_and(|separation| separation < SEPARATED) {
-        doubts.push("Its images are hardly more like each other than like those of another class.".to_string());
+    if about
+        .separation
+        .is_some_and(|separation| separation < SEPARATED)
+    {
+        doubts.push(
+            "Its images are hardly more like each other than like those of another class."
+                .to_string(),
+        );
     }
     if let Some((nearest, distance)) = about.nearest_known
         && distance < NEAR_KNOWN
     {
         let name = &run.description.classes[nearest];
-        doubts.push(format!("It lies close to the known class {name} and may be a part of it."));
+        doubts.push(format!(
+            "It lies close to the known class {name} and may be a part of it."
+        ));
     }
     doubts
 }

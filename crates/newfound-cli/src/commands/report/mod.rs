@@ -24,7 +24,11 @@ use crate::args::ReportArgs;
 use crate::terminal::Terminal;
 
 pub fn run(args: &ReportArgs, terminal: &Terminal) -> Result<()> {
-    let folders: Result<Vec<RunFolder>> = args.runs.iter().map(|run| RunFolder::finished(run)).collect();
+    let folders: Result<Vec<RunFolder>> = args
+        .runs
+        .iter()
+        .map(|run| RunFolder::finished(run))
+        .collect();
     match &folders?[..] {
         [folder] => {
             let path = args.out.clone().unwrap_or_else(|| folder.report());
@@ -32,7 +36,10 @@ pub fn run(args: &ReportArgs, terminal: &Terminal) -> Result<()> {
             terminal.say(&format!("report      {}", path.display()));
         }
         several => {
-            let path = args.out.clone().unwrap_or_else(|| PathBuf::from("comparison.html"));
+            let path = args
+                .out
+                .clone()
+                .unwrap_or_else(|| PathBuf::from("comparison.html"));
             compare::write(several, &path, terminal)?;
             terminal.say(&format!("comparison  {}", path.display()));
         }
@@ -107,12 +114,17 @@ fn write_to(folder: &RunFolder, path: &Path, observer: &dyn Observer) -> Result<
     let known = run.description.known;
     let insight = Insight::of(folder, known)?;
     let probabilities = Probabilities::read(&folder.probabilities())?;
-    if insight.images.len() != run.rows.len() || insight.classes.len() != run.description.classes.len() {
+    if insight.images.len() != run.rows.len()
+        || insight.classes.len() != run.description.classes.len()
+    {
         let message = format!(
             "model, predictions and probabilities do not belong together: {}",
             folder.root().display()
         );
-        return Err(Error::failed(message, "its files are damaged; run adapt again"));
+        return Err(Error::failed(
+            message,
+            "its files are damaged; run adapt again",
+        ));
     }
     let images = found::images(&run, &insight, &probabilities);
     let report = page::Report {
@@ -125,7 +137,10 @@ fn write_to(folder: &RunFolder, path: &Path, observer: &dyn Observer) -> Result<
         classes: found::classes(&run, &insight, &images),
         images,
         evidence: evidence::evidence(folder, &run)?,
-        evaluation: run.evaluation.as_ref().map(|evaluation| scores::scores(evaluation, known)),
+        evaluation: run
+            .evaluation
+            .as_ref()
+            .map(|evaluation| scores::scores(evaluation, known)),
         next: next::commands(folder, &run.manifest, run.description.private),
         making: page::Making {
             facts: next::facts(folder, &run.manifest)?,
@@ -144,7 +159,10 @@ fn make_thumbnails(
     rows: &[Row],
     observer: &dyn Observer,
 ) -> Result<Thumbnails> {
-    let images: Vec<PathBuf> = rows.iter().map(|row| image_path(manifest, &row.path)).collect();
+    let images: Vec<PathBuf> = rows
+        .iter()
+        .map(|row| image_path(manifest, &row.path))
+        .collect();
     let stage = Stage::Picturing;
     observer.on(&Event::Began {
         stage,

@@ -47,7 +47,11 @@ fn quoted(path: &str) -> String {
 
 /// Enough to make it again.
 pub fn facts(folder: &RunFolder, manifest: &Manifest) -> Result<Vec<page::Fact>> {
-    let hashes: Vec<&str> = manifest.images.iter().map(|image| image.blake3.as_str()).collect();
+    let hashes: Vec<&str> = manifest
+        .images
+        .iter()
+        .map(|image| image.blake3.as_str())
+        .collect();
     let mut facts = vec![
         fact("newfound", manifest.newfound.clone()),
         fact("Burn", manifest.burn.clone()),

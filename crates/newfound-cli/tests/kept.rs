@@ -171,3 +171,52 @@ fn a_batch_of_one_image_is_no_obstacle() {
     assert!(read("run") == read("again"));
     assert!(!String::from_utf8(read("run")).unwrap().contains("NaN"));
 }
+
+#[test]
+fn a_run_can_be_watched_and_looked_at_after_its_images_have_moved() {
+    let place = workplace();
+    let here = place.path();
+    let adapt = |out: &'static str, seed: &'static str| {
+        let fixed = "adapt target --model source.safetensors --epochs 2 --batch 16 --cache cache \
+                     --tensorboard board";
+        let mut arguments: Vec<&str> = fixed.split_whitespace().collect();
+        arguments.extend(["--out", out, "--seed", seed]);
+        run_in(here, &arguments);
+    };
+    adapt("run", "1");
+    adapt("other", "2");
+    let read = |name: &str| fs::read_to_string(here.join(name)).unwrap();
+    // What the device suggests is written down.
+    assert!(read("run/config.toml").contains("train = \"head\""));
+    let boards: Vec<Vec<u8>> = fs::read_dir(here.join("board"))
+        .unwrap()
+        .map(|file| fs::read(file.unwrap().path()).unwrap())
+        .collect();
+    assert_eq!(boards.len(), 2, "a file for each run");
+    let holds = |bytes: &[u8], tag: &str| bytes.windows(tag.len()).any(|w| w == tag.as_bytes());
+    for tag in ["loss/total", "epoch/label_changes", "brain.Event:2"] {
+        assert!(boards.iter().all(|board| holds(board, tag)), "{tag}");
+    }
+    let last = read("run/events.jsonl").lines().last().unwrap().to_string();
+    assert!(last.contains("\"event\":\"finished\""), "{last}");
+
+    // The page is the same when it is made again from the run alone.
+    let page = read("run/report.html");
+    assert!(page.contains("data:image/jpeg;base64"), "it has pictures");
+    fs::rename(here.join("target"), here.join("elsewhere")).unwrap();
+    fs::remove_file(here.join("run/report.html")).unwrap();
+    run_in(here, &["report", "run"]);
+    assert!(read("run/report.html") == page, "the page changed");
+
+    // Truth is shown only after an evaluation.
+    let label = "class-3/";
+    assert!(page.contains(label), "the path is no secret");
+    run_in(here, &["evaluate", "run", "--labels", "elsewhere"]);
+    assert!(read("run/report.html").len() > page.len());
+
+    run_in(here, &["report", "run", "other"]);
+    let comparison = read("comparison.html");
+    for name in ["run", "other", "seed"] {
+        assert!(comparison.contains(name), "{name}");
+    }
+}

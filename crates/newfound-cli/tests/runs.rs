@@ -239,6 +239,8 @@ fn a_model_adapted_to_its_own_place_stays_as_good() {
             "16",
             "--private",
             private,
+            "--train",
+            "all",
         ];
         run_in(place.path(), &arguments);
         correct(&fs::read_to_string(place.path().join(out).join("predictions.csv")).unwrap())
@@ -270,6 +272,8 @@ fn an_interrupt_leaves_a_checkpoint_and_says_how_to_go_on() {
         "2000",
         "--batch",
         "16",
+        "--train",
+        "all",
     ];
     let child = start(place.path(), &arguments);
     let checkpoint = place.path().join("run/checkpoint/state.safetensors");
@@ -345,6 +349,8 @@ fn a_checkpoint_of_another_run_is_refused_with_the_difference() {
             "run",
             "--batch",
             "16",
+            "--set",
+            "train=all",
             "--resume",
         ];
         arguments.extend(more);

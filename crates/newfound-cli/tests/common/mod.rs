@@ -158,6 +158,9 @@ pub fn adaptation(out: &str) -> Vec<&str> {
         "16",
         "--seed",
         "7",
+        // Not what the device suggests; a later --train overrides it.
+        "--set",
+        "train=all",
     ]
 }
 

@@ -92,7 +92,7 @@ impl Insight {
                     .map_or(0.0, |centre| dot(row, centre))
             })
             .collect();
-        let (before, after) = maps(folder, &probabilities)?;
+        let maps = maps(folder, &probabilities)?;
         let images = neighbours
             .into_iter()
             .enumerate()
@@ -100,8 +100,8 @@ impl Insight {
                 neighbours,
                 typicality: typicality[image],
                 changes: probabilities.changes.values[image] as usize,
-                before: before[image],
-                after: after[image],
+                before: maps.before[image],
+                after: maps.after[image],
             });
         let classes = (0..outputs).map(|class| {
             let own = (0..count).filter(|&image| labels[image] == class);
@@ -174,11 +174,14 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
-/// The maps before and after adaptation, from the run if it has them.
-fn maps(
-    folder: &RunFolder,
-    probabilities: &Probabilities,
-) -> Result<(Vec<[f32; 2]>, Vec<[f32; 2]>)> {
+/// Every image as a point, on the map before adaptation and on the one after it.
+struct Maps {
+    before: Vec<[f32; 2]>,
+    after: Vec<[f32; 2]>,
+}
+
+/// The maps, from the run if it has them.
+fn maps(folder: &RunFolder, probabilities: &Probabilities) -> Result<Maps> {
     let path = folder.map();
     let count = probabilities.features.shape[0];
     if path.is_file() {
@@ -186,7 +189,8 @@ fn maps(
         let before = take_matrix(&mut tensors, "before", &path)?;
         let after = take_matrix(&mut tensors, "after", &path)?;
         if [&before, &after].iter().all(|map| map.shape == [count, 2]) {
-            return Ok((points(&before), points(&after)));
+            let (before, after) = (points(&before), points(&after));
+            return Ok(Maps { before, after });
         }
     }
     let device = place("cpu")?.device;
@@ -201,7 +205,7 @@ fn maps(
         ("after".to_string(), array(&after)),
     ]);
     weights::write(&path, &tensors, &BTreeMap::new())?;
-    Ok((before, after))
+    Ok(Maps { before, after })
 }
 
 fn points(map: &Array) -> Vec<[f32; 2]> {

@@ -208,7 +208,7 @@ fn title(stage: Stage) -> &'static str {
 /// The losses of a step and the share it selected.
 fn of_step(step: &Step) -> String {
     format!(
-        "epoch {}  loss {:.3} = cls {:.3} + ctr {:.3} + div {:.3} (weighted)  selected {:.0} %",
+        "epoch {}  loss {:.3} (cls {:.3}, ctr {:.3}, div {:.3})  selected {:.0} %",
         step.epoch,
         step.loss,
         step.classification,

@@ -105,6 +105,24 @@ fn a_run_killed_at_any_moment_resumes_to_the_same_bits() {
     );
 }
 
+/// Kills a run after each of some shares of the time that it takes, resuming it in between, and lets it end.
+fn kill_and_resume(place: &Path, mut arguments: Vec<&str>, whole: Duration, shares: &[f64]) {
+    arguments.push("--resume");
+    let mut kills = 0;
+    for &share in shares {
+        let mut child = start(place, &arguments);
+        std::thread::sleep(whole.mul_f64(share));
+        if child.try_wait().unwrap().is_some() {
+            break;
+        }
+        signal(&child, "-KILL");
+        let _ = child.wait();
+        kills += 1;
+    }
+    assert!(kills > 0, "the run was never caught alive");
+    run_in(place, &arguments);
+}
+
 /// Statistics that are measured before the loop belong to the run like everything else.
 #[test]
 fn measured_statistics_survive_a_kill_and_change_the_result() {
@@ -118,29 +136,12 @@ fn measured_statistics_survive_a_kill_and_change_the_result() {
     let began = std::time::Instant::now();
     run_in(place.path(), &measuring("whole"));
     let whole = began.elapsed();
-    let mut kills = 0;
-    for share in [0.3, 0.6, 0.9] {
-        let mut arguments = measuring("killed");
-        arguments.push("--resume");
-        let mut child = start(place.path(), &arguments);
-        std::thread::sleep(whole.mul_f64(share));
-        if child.try_wait().unwrap().is_some() {
-            break;
-        }
-        signal(&child, "-KILL");
-        let _ = child.wait();
-        kills += 1;
-    }
-    assert!(kills > 0, "the run was never caught alive");
-    let mut arguments = measuring("killed");
-    arguments.push("--resume");
-    run_in(place.path(), &arguments);
+    kill_and_resume(place.path(), measuring("killed"), whole, &[0.3, 0.6, 0.9]);
     same(&place.path().join("whole"), &place.path().join("killed"));
     let model = |run: &str| fs::read(place.path().join(run).join("model.safetensors")).unwrap();
     assert!(model("plain") != model("whole"), "the choice does nothing");
 }
 
-/// Do no harm: a model that is adapted to the place it comes from knows its classes as before.
 /// What frozen layers make of the images is computed once, whatever happens meanwhile, and found again.
 #[test]
 fn frozen_layers_are_computed_once_and_survive_a_kill() {
@@ -154,23 +155,8 @@ fn frozen_layers_are_computed_once_and_survive_a_kill() {
         let began = std::time::Instant::now();
         run_in(place.path(), &frozen("whole", "one"));
         let whole = began.elapsed();
-        let mut kills = 0;
-        for share in [0.2, 0.4, 0.6, 0.8] {
-            let mut arguments = frozen("killed", "two");
-            arguments.push("--resume");
-            let mut child = start(place.path(), &arguments);
-            std::thread::sleep(whole.mul_f64(share));
-            if child.try_wait().unwrap().is_some() {
-                break;
-            }
-            signal(&child, "-KILL");
-            let _ = child.wait();
-            kills += 1;
-        }
-        assert!(kills > 0, "the run was never caught alive");
-        let mut arguments = frozen("killed", "two");
-        arguments.push("--resume");
-        run_in(place.path(), &arguments);
+        let shares = [0.2, 0.4, 0.6, 0.8];
+        kill_and_resume(place.path(), frozen("killed", "two"), whole, &shares);
         same(&place.path().join("whole"), &place.path().join("killed"));
         let names = |cache: &str| -> Vec<_> {
             let entries = fs::read_dir(place.path().join(cache)).unwrap();
@@ -191,6 +177,7 @@ fn frozen_layers_are_computed_once_and_survive_a_kill() {
     }
 }
 
+/// Do no harm: a model that is adapted to the place it comes from knows its classes as before.
 #[test]
 fn a_model_adapted_to_its_own_place_stays_as_good() {
     let place = workplace();

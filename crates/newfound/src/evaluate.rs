@@ -83,24 +83,8 @@ impl Evaluation {
 pub fn evaluate(folder: &RunFolder, labels: &LabelledList) -> Result<Evaluation> {
     let description = Model::read(&folder.model(), &Foreign::default())?.description;
     let rows = read_predictions(&folder.predictions())?;
-    let probabilities = Probabilities::read(&folder.probabilities())?;
     let outputs = description.classes.len();
-    let fits = |table: &Array, width| table.shape == [rows.len(), width];
-    if !fits(&probabilities.features, probabilities.features.shape[1])
-        || !fits(&probabilities.adapted, outputs)
-        || !fits(&probabilities.refined, outputs)
-        || !fits(&probabilities.clustering, outputs)
-        || !fits(&probabilities.source, description.known)
-    {
-        let message = format!(
-            "model, predictions and probabilities do not belong together: {}",
-            folder.root().display()
-        );
-        return Err(Error::failed(
-            message,
-            "its files are damaged; run adapt again",
-        ));
-    }
+    let probabilities = Probabilities::of_run(folder, rows.len(), description.known, outputs)?;
     let known: Vec<String> = description.classes[..description.known].to_vec();
     let private: Vec<String> = labels
         .classes

@@ -55,8 +55,7 @@ pub struct ClassInsight {
 
 impl Insight {
     /// Of a finished run with this many known classes. The maps are computed once and kept in the run.
-    pub fn of(folder: &RunFolder, known: usize) -> Result<Self> {
-        let probabilities = Probabilities::read(&folder.probabilities())?;
+    pub fn of(folder: &RunFolder, probabilities: &Probabilities, known: usize) -> Result<Self> {
         let device = place("cpu")?.device;
         let [count, width] = [0, 1].map(|axis| probabilities.features.shape[axis]);
         let outputs = probabilities.adapted.shape[1];
@@ -92,7 +91,7 @@ impl Insight {
                     .map_or(0.0, |centre| dot(row, centre))
             })
             .collect();
-        let maps = maps(folder, &probabilities)?;
+        let maps = maps(folder, probabilities)?;
         let images = neighbours
             .into_iter()
             .enumerate()
@@ -217,7 +216,7 @@ mod tests {
     use super::*;
 
     /// A run of four images in two known classes and one discovered, on the unit circle.
-    fn run(place: &std::path::Path) -> RunFolder {
+    fn run(place: &std::path::Path) -> (RunFolder, Probabilities) {
         let features = [[1.0, 0.0], [0.8, 0.6], [0.0, 2.0], [-1.0, 0.0]];
         let adapted = [
             [0.9, 0.1, 0.0, 0.0],
@@ -232,7 +231,7 @@ mod tests {
         let features = matrix(&features.each_ref().map(|row| row.as_slice()));
         let adapted = matrix(&adapted.each_ref().map(|row| row.as_slice()));
         let folder = RunFolder::prepare(place, false).unwrap();
-        Probabilities {
+        let probabilities = Probabilities {
             start: features.clone(),
             features,
             refined: adapted.clone(),
@@ -240,17 +239,15 @@ mod tests {
             source: adapted.clone(),
             adapted,
             changes: matrix(&[&[0.0], &[2.0], &[0.0], &[1.0]]),
-        }
-        .write(&folder.probabilities())
-        .unwrap();
-        folder
+        };
+        (folder, probabilities)
     }
 
     #[test]
     fn images_and_classes_by_hand() {
         let place = tempfile::tempdir().unwrap();
-        let folder = run(&place.path().join("run"));
-        let insight = Insight::of(&folder, 2).unwrap();
+        let (folder, probabilities) = run(&place.path().join("run"));
+        let insight = Insight::of(&folder, &probabilities, 2).unwrap();
         // Angles 0°, 36.87°, 90°, 180°: the second is nearer to the first (36.87°) than to the third (53.13°).
         assert_eq!(insight.images[1].neighbours, [0, 2, 3]);
         assert_eq!(insight.images[1].changes, 2);
@@ -278,9 +275,9 @@ mod tests {
     #[test]
     fn maps_are_kept() {
         let place = tempfile::tempdir().unwrap();
-        let folder = run(&place.path().join("run"));
-        let first = Insight::of(&folder, 2).unwrap();
+        let (folder, probabilities) = run(&place.path().join("run"));
+        let first = Insight::of(&folder, &probabilities, 2).unwrap();
         assert!(folder.map().is_file());
-        assert_eq!(Insight::of(&folder, 2).unwrap(), first);
+        assert_eq!(Insight::of(&folder, &probabilities, 2).unwrap(), first);
     }
 }

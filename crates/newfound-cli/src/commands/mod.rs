@@ -11,7 +11,7 @@ pub mod train;
 
 use std::path::Path;
 
-use newfound::config::{Configuration, Problem, resolve};
+use newfound::config::{Configuration, Problem, parse_value, resolve};
 use newfound::network::model::Foreign;
 use newfound::{Error, Result};
 use toml::{Table, Value};
@@ -50,15 +50,6 @@ fn configuration<C: Configuration>(
     set("max-bad", work.max_bad.map(Value::Float));
     flags.extend(more);
     Ok(resolve(preset, file, flags, problems)?)
-}
-
-/// A TOML value, or the text itself where it is none: `--set contrast=literal` needs no quotes.
-fn parse_value(text: &str) -> Value {
-    format!("v = {text}")
-        .parse::<Table>()
-        .ok()
-        .and_then(|mut table| table.remove("v"))
-        .unwrap_or_else(|| Value::String(text.to_string()))
 }
 
 fn read_table(path: &Path) -> Result<Table> {

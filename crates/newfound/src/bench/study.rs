@@ -1,8 +1,8 @@
 //! The paper's studies: the same tasks with one choice changed at a time.
 
-use toml::{Table, Value};
+use toml::Table;
 
-use crate::config::{AdaptConfig, Problem, Problems, resolve};
+use crate::config::{AdaptConfig, Problem, Problems, parse_value, resolve};
 
 /// A configuration with a name.
 #[derive(Debug, Clone)]
@@ -175,13 +175,8 @@ fn in_numbers(changes: &str, known: usize) -> String {
 fn changed(base: &AdaptConfig, changes: &str) -> Result<AdaptConfig, Problems> {
     let base = Table::try_from(base).expect("a flat struct of numbers and words");
     let pairs = changes.split(';').filter_map(|pair| pair.split_once('='));
-    let value = |text: &str| {
-        let parsed = format!("v = {text}").parse::<Table>().ok();
-        let value = parsed.and_then(|mut table| table.remove("v"));
-        value.unwrap_or_else(|| Value::String(text.to_string()))
-    };
     let table = pairs
-        .map(|(key, text)| (key.to_string(), value(text)))
+        .map(|(key, text)| (key.to_string(), parse_value(text)))
         .collect();
     resolve(None, Some(base), table, Vec::<Problem>::new())
 }

@@ -184,3 +184,10 @@ impl Check {
         );
     }
 }
+
+/// A TOML value, or the text itself where it is none: `contrast=literal` needs no quotes.
+pub fn parse_value(text: &str) -> Value {
+    let parsed = format!("v = {text}").parse::<Table>().ok();
+    let value = parsed.and_then(|mut table| table.remove("v"));
+    value.unwrap_or_else(|| Value::String(text.to_string()))
+}

@@ -5,5 +5,5 @@ mod layers;
 mod train;
 
 pub use adapt::{AdaptConfig, Ema, Private, Search, StartNorm, TeacherNorm, Trained};
-pub use layers::{Configuration, Problem, Problems, resolve};
+pub use layers::{Configuration, Problem, Problems, parse_value, resolve};
 pub use train::TrainConfig;

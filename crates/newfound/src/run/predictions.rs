@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::RunFolder;
 use crate::atomic;
 use crate::error::{Error, Result};
 use crate::weights::{self, Array};
@@ -100,6 +101,39 @@ impl Probabilities {
             ("clustering".to_string(), clustering),
         ]);
         Ok(weights::write(path, &tensors, &BTreeMap::new())?)
+    }
+
+    /// Those of a run whose predictions and model have this many images and classes.
+    ///
+    /// # Errors
+    ///
+    /// If the files of the run are not of one piece.
+    pub fn of_run(folder: &RunFolder, images: usize, known: usize, outputs: usize) -> Result<Self> {
+        let all = Self::read(&folder.probabilities())?;
+        let width = all.features.shape[1];
+        let fits = [
+            (&all.start, width),
+            (&all.features, width),
+            (&all.adapted, outputs),
+            (&all.refined, outputs),
+            (&all.clustering, outputs),
+            (&all.source, known),
+            (&all.changes, 1),
+        ];
+        if fits
+            .iter()
+            .all(|(table, width)| table.shape == [images, *width])
+        {
+            return Ok(all);
+        }
+        let message = format!(
+            "model, predictions and probabilities do not belong together: {}",
+            folder.root().display()
+        );
+        Err(Error::failed(
+            message,
+            "its files are damaged; run adapt again",
+        ))
     }
 
     /// Reads them.

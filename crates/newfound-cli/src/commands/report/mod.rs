@@ -112,20 +112,9 @@ fn write_to(folder: &RunFolder, path: &Path, observer: &dyn Observer) -> Result<
     let stage = Stage::Reporting;
     observer.on(&Event::Began { stage, total: 0 });
     let known = run.description.known;
-    let insight = Insight::of(folder, known)?;
-    let probabilities = Probabilities::read(&folder.probabilities())?;
-    if insight.images.len() != run.rows.len()
-        || insight.classes.len() != run.description.classes.len()
-    {
-        let message = format!(
-            "model, predictions and probabilities do not belong together: {}",
-            folder.root().display()
-        );
-        return Err(Error::failed(
-            message,
-            "its files are damaged; run adapt again",
-        ));
-    }
+    let outputs = run.description.classes.len();
+    let probabilities = Probabilities::of_run(folder, run.rows.len(), known, outputs)?;
+    let insight = Insight::of(folder, &probabilities, known)?;
     let images = found::images(&run, &insight, &probabilities);
     let report = page::Report {
         overview: page::Overview {

@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use newfound::bench::Benchmark;
 use newfound::images::Split;
 use newfound::network::{Backbone, StridePlacement};
+use toml::Value;
 
 /// Takes an image classifier to a new place: adapts it to unlabelled images from there, tells unknown images from known
 /// ones, and sorts the unknown into new classes of their own.
@@ -160,9 +161,9 @@ pub struct AdaptArgs {
     /// The run folder to write.
     #[arg(long, value_name = "RUN")]
     pub out: PathBuf,
-    /// Number of private classes to allow for [default: as many as known ones].
-    #[arg(long, value_name = "N")]
-    pub private: Option<usize>,
+    /// Number of private classes to allow for: a number, same (as many as known ones), or auto, an estimate [default: auto].
+    #[arg(long, value_name = "N", value_parser = private)]
+    pub private: Option<Value>,
     /// A named set of choices: paper.
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,
@@ -291,6 +292,9 @@ pub struct BenchArgs {
     /// Write all figures to this file.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Number of private classes to allow for, as for adapt.
+    #[arg(long, value_name = "N", value_parser = private)]
+    pub private: Option<Value>,
     /// Draw them into this file, as SVG.
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
@@ -303,4 +307,15 @@ pub struct BenchArgs {
     /// How to adapt; --train holds for the source models too.
     #[command(flatten)]
     pub work: WorkArgs,
+}
+
+/// A number, or a rule for one.
+fn private(text: &str) -> Result<Value, String> {
+    match text {
+        "auto" | "same" => Ok(Value::String(text.to_string())),
+        _ => text
+            .parse::<u32>()
+            .map(|count| Value::Integer(i64::from(count)))
+            .map_err(|_| "give a number, or auto, or same".to_string()),
+    }
 }

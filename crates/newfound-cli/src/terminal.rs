@@ -258,6 +258,10 @@ impl Observer for Terminal {
                     path.display()
                 ));
             }
+            Event::Estimated(estimate) => self.note(format!(
+                "about {} new classes ({} to {}): {}",
+                estimate.private, estimate.low, estimate.high, estimate.reason
+            )),
             Event::Step(step) => self.live_note(step),
             Event::Finished { .. } | Event::Checkpoint { .. } => {}
         }

@@ -10,6 +10,7 @@ use crate::clustering::{KMeans, KMeansOptions, k_means};
 use crate::device::place;
 use crate::error::{Error, Result};
 use crate::images::LabelledList;
+use crate::metrics::calibration::calibration;
 use crate::metrics::{self, Classes, Prediction, Scores, Truth};
 use crate::network::model::{Foreign, Model};
 use crate::request::hash_file;
@@ -133,18 +134,18 @@ pub fn evaluate(folder: &RunFolder, labels: &LabelledList) -> Result<Evaluation>
         ));
     }
     let truth: Vec<Truth> = pairs.iter().map(|&(_, truth)| truth).collect();
-    let score = |table: &Array, proposed: usize, predict: &dyn Fn(&[f32]) -> Prediction| {
+    let predicted = |table: &Array, predict: &dyn Fn(&[f32]) -> Prediction| -> Vec<Prediction> {
         let width = table.shape[1];
-        let predictions: Vec<Prediction> = pairs
-            .iter()
-            .map(|&(row, _)| predict(&table.values[row * width..][..width]))
-            .collect();
+        let of_row = |&(row, _): &(usize, Truth)| predict(&table.values[row * width..][..width]);
+        pairs.iter().map(of_row).collect()
+    };
+    let score = |predictions: &[Prediction], proposed: usize| {
         let classes = Classes {
             known: known.clone(),
             private: private.clone(),
             proposed,
         };
-        metrics::evaluate(&classes, &truth, &predictions).map_err(|error| {
+        metrics::evaluate(&classes, &truth, predictions).map_err(|error| {
             let message = format!(
                 "the run cannot be scored: {error}: {}",
                 folder.root().display()
@@ -154,13 +155,19 @@ pub fn evaluate(folder: &RunFolder, labels: &LabelledList) -> Result<Evaluation>
     };
     let count = description.known;
     let plain = |row: &[f32]| Prediction::from_probabilities(row, count);
-    let mut adapted = score(&probabilities.adapted, description.private, &plain)?;
-    let labels: Vec<usize> = pairs
+    // The probability of being new takes the neighbours into account: it is not the classifier's alone.
+    let mut final_ones = predicted(&probabilities.adapted, &plain);
+    for (prediction, &(row, _)) in final_ones.iter_mut().zip(&pairs) {
+        prediction.unknown = f64::from(probabilities.unknown.values[row]);
+    }
+    let mut adapted = score(&final_ones, description.private)?;
+    let stated = final_ones.iter().zip(&truth);
+    adapted.calibration = calibration(
+        stated.map(|(prediction, truth)| (prediction.unknown, matches!(truth, Truth::Private(_)))),
+    );
+    let labels: Vec<usize> = final_ones
         .iter()
-        .map(|&(row, _)| {
-            let width = probabilities.adapted.shape[1];
-            plain(&probabilities.adapted.values[row * width..][..width]).label
-        })
+        .map(|prediction| prediction.label)
         .collect();
     let rows_of_pairs: Vec<usize> = pairs.iter().map(|&(row, _)| row).collect();
     let true_p = private.len();
@@ -194,10 +201,16 @@ pub fn evaluate(folder: &RunFolder, labels: &LabelledList) -> Result<Evaluation>
     }
     Ok(Evaluation {
         truth: names,
-        source_only: score(&probabilities.source, 1, &by_entropy)?,
-        clustering: score(&probabilities.clustering, description.private, &plain)?,
+        source_only: score(&predicted(&probabilities.source, &by_entropy), 1)?,
+        clustering: score(
+            &predicted(&probabilities.clustering, &plain),
+            description.private,
+        )?,
         adapted,
-        refined: score(&probabilities.refined, description.private, &plain)?,
+        refined: score(
+            &predicted(&probabilities.refined, &plain),
+            description.private,
+        )?,
         unlabelled: rows.len() - pairs.len(),
     })
 }

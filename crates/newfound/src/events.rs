@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
 
+use crate::discovery::Estimate;
+
 /// A stage of the work, in the order they come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -81,6 +83,8 @@ pub enum Event {
         /// Where.
         path: PathBuf,
     },
+    /// How many new classes there seem to be.
+    Estimated(Estimate),
     /// The state was saved.
     Checkpoint {
         /// Where.

@@ -9,17 +9,14 @@ use crate::adapt::{Adaptation, adapted_description, array, matrix, unfrozen};
 use crate::algorithm::first_trained;
 use crate::atomic;
 use crate::cache::Activations;
-use crate::clustering::{
-    KMeansOptions, Match, extend, k_means, match_prototypes, ordered_centroids,
-};
+use crate::clustering::{Grouping, KMeansOptions, Match, extend, one_to_one, several};
 use crate::config::StartNorm;
+use crate::discovery::{Discovery, Estimate, discover};
 use crate::error::{Error, Result};
 use crate::events::{Event, Stage};
-use crate::geometry::normalise_rows;
 use crate::network::{Architecture, Head, Parameters};
-use crate::pseudo_labels::first_fill;
 use crate::run::RunFolder;
-use crate::supply::{Outputs, TestViews, infer, measure_statistics};
+use crate::supply::{Outputs, TestViews, infer_with_body, measure_statistics};
 use crate::weights::{self, Array};
 
 /// Where an adaptation starts.
@@ -31,6 +28,8 @@ pub struct Start {
     pub source: Array,
     /// First probabilities p' of every image: [N, K].
     pub clustering: Array,
+    /// How probable it is that the class of an image is new: [N, 1].
+    pub novelty: Array,
     /// Running statistics measured on the target; empty where the source's are kept.
     pub statistics: BTreeMap<String, Array>,
     /// The extended classifier [W_S | W_P].
@@ -48,6 +47,9 @@ pub struct ClusteringReport {
     pub matches: Vec<NamedMatch>,
     /// Images in the cluster of each class, known classes first.
     pub sizes: Vec<usize>,
+    /// How many new classes there seem to be; none where the images were too few.
+    #[serde(default)]
+    pub estimate: Option<Estimate>,
 }
 
 /// A known class and its cluster.
@@ -93,6 +95,7 @@ impl Start {
             ("features".to_string(), self.features.clone()),
             ("source".to_string(), self.source.clone()),
             ("clustering".to_string(), self.clustering.clone()),
+            ("novelty".to_string(), self.novelty.clone()),
             ("prototypes".to_string(), prototypes),
             (
                 "bias".to_string(),
@@ -127,6 +130,7 @@ impl Start {
         let found = (|| {
             let (features, source, clustering) =
                 (take("features")?, take("source")?, take("clustering")?);
+            let novelty = take("novelty")?;
             let head = Head {
                 prototypes: take("prototypes")?,
                 bias: take("bias")?.values,
@@ -135,6 +139,7 @@ impl Start {
                 features,
                 source,
                 clustering,
+                novelty,
                 statistics,
                 head,
                 known,
@@ -167,8 +172,6 @@ pub(crate) fn initialise(
     {
         return Ok(start);
     }
-    let private = job.config.private.count(known);
-    let clusters = known + private;
     let (network, mut parameters) = job.model.load(job.engine, job.device);
     let network = unfrozen(network, kept, job.config.train);
     let which: Vec<usize> = (0..job.images.len()).collect();
@@ -180,7 +183,7 @@ pub(crate) fn initialise(
     };
     let extract = |parameters: &Parameters| {
         let stage = Stage::Extracting;
-        infer(
+        infer_with_body(
             &network,
             parameters,
             &views,
@@ -190,16 +193,18 @@ pub(crate) fn initialise(
         )
     };
     // What the source model itself says is kept for comparison, whatever the statistics are later.
+    let (outputs, mut body) = extract(&parameters)?;
     let Outputs {
         mut features,
         probabilities,
-    } = extract(&parameters)?;
+    } = outputs;
     let mut statistics = BTreeMap::new();
     if job.config.start_norm == StartNorm::Target {
         let from = first_trained(&network, job.config.train);
         let (device, seed) = (job.device, job.config.seed);
         measure_statistics(&network, &mut parameters, &views, device, from, seed)?;
-        features = extract(&parameters)?.features;
+        let (outputs, measured_body) = extract(&parameters)?;
+        (features, body) = (outputs.features, measured_body);
         let measured = parameters
             .specs
             .iter()
@@ -215,46 +220,27 @@ pub(crate) fn initialise(
         stage: Stage::Clustering,
         total: 0,
     });
-    let z = matrix(&features, job.device); // [N, D]
-    let options = KMeansOptions {
-        geometry: job.config.k_means,
-        clusters,
-        restarts: job.config.restarts,
-        rounds: 300,
-    };
-    let found = k_means(z.clone(), &options, job.config.seed);
     let source_head = job.model.head();
-    let prototypes = matrix(&source_head.prototypes, job.device); // [C, D]
-    let cosines =
-        normalise_rows(prototypes).matmul(normalise_rows(found.centroids.clone()).transpose());
-    let cosines: Vec<f64> = array(&cosines).values.into_iter().map(f64::from).collect();
-    let matches = match_prototypes(&cosines, clusters, job.config.matching).map_err(|error| {
-        Error::failed(
-            format!("prototypes and clusters cannot be matched: {error}"),
-            "the model gives features that are not finite for these images",
-        )
-    })?;
-
-    let mut sizes = vec![0; clusters];
-    found.labels.iter().for_each(|&label| sizes[label] += 1);
-    let order = ordered_centroids(&matches, &sizes);
-    let rows: Vec<i64> = order.iter().map(|&cluster| cluster as i64).collect();
-    let centroids = found.centroids.select(
-        0,
-        burn::tensor::Tensor::from_data(rows.as_slice(), job.device),
+    let found = discover(
+        &features,
+        &body,
+        &source_head.prototypes,
+        job.config.neighbours,
+        job.config.seed,
+        job.device,
     );
+    let grouping = group(job, &features, &source_head, found.as_ref())?;
     let head = extend(
         &source_head,
-        &array(&centroids),
+        &array(&grouping.centroids),
         job.config.shared_prototypes,
     );
-    let first = first_fill(z, centroids, job.config.bank_temperature);
-    report(
-        job,
-        &matches,
-        order.iter().map(|&cluster| sizes[cluster]).collect(),
-        found.inertia,
-    )?;
+    let clustering = array(&grouping.first);
+    let novelty = match &found {
+        Some(found) => found.novelty.clone(),
+        None => private_mass(&clustering, known),
+    };
+    report(job, &grouping, found)?;
     job.observer.on(&Event::Ended {
         stage: Stage::Clustering,
     });
@@ -262,7 +248,8 @@ pub(crate) fn initialise(
     let start = Start {
         features,
         source: probabilities,
-        clustering: array(&first),
+        clustering,
+        novelty: column(novelty),
         statistics,
         head,
         known,
@@ -271,8 +258,71 @@ pub(crate) fn initialise(
     Ok(start)
 }
 
-/// Writes `clustering.json` and warns about matches that look arbitrary.
-fn report(job: &Adaptation, matches: &[Match], sizes: Vec<usize>, inertia: f64) -> Result<()> {
+/// The classes of the start, in the way that was chosen.
+fn group(
+    job: &Adaptation,
+    features: &Array,
+    source: &Head,
+    found: Option<&Discovery>,
+) -> Result<Grouping> {
+    let config = job.config;
+    let known = source.outputs();
+    let z = matrix(features, job.device); // [N, D]
+    let prototypes = matrix(&source.prototypes, job.device); // [C, D]
+    let images = features.shape[0];
+    let private = config.private.count(known);
+    let grouping = match found.filter(|_| config.several_clusters()) {
+        Some(found) => {
+            let private = private.unwrap_or(found.estimate.private);
+            several(z, prototypes, found, private, config.restarts, config.seed)
+        }
+        None => {
+            if config.several_clusters() {
+                let message = format!(
+                    "{images} images are too few to tell how many new classes there are beside {known} known ones: as many are allowed for"
+                );
+                job.observer.on(&Event::Warning { message });
+            }
+            let private = private.unwrap_or(known.min(images - known));
+            let options = KMeansOptions {
+                geometry: config.k_means,
+                clusters: known + private,
+                restarts: config.restarts,
+                rounds: 300,
+            };
+            let (matching, temperature) = (config.matching, config.bank_temperature);
+            one_to_one(z, prototypes, &options, matching, temperature, config.seed)
+        }
+    };
+    grouping.map_err(|error| {
+        Error::failed(
+            format!("prototypes and clusters cannot be matched: {error}"),
+            "the model gives features that are not finite for these images",
+        )
+    })
+}
+
+/// The probability of each image to be in any private class.
+fn private_mass(probabilities: &Array, known: usize) -> Vec<f32> {
+    let rows = probabilities.values.chunks_exact(probabilities.shape[1]);
+    rows.map(|row| row[known..].iter().fold(0.0, |sum, p| sum + p))
+        .collect()
+}
+
+/// Values one below the other.
+pub(crate) fn column(values: Vec<f32>) -> Array {
+    Array {
+        shape: vec![values.len(), 1],
+        values,
+    }
+}
+
+/// Writes `clustering.json`, says how many new classes there seem to be, and warns about matches that look arbitrary.
+fn report(job: &Adaptation, grouping: &Grouping, found: Option<Discovery>) -> Result<()> {
+    let estimate = found.map(|found| found.estimate);
+    if let Some(estimate) = &estimate {
+        job.observer.on(&Event::Estimated(estimate.clone()));
+    }
     let named = |(class, found): (&String, &Match)| NamedMatch {
         class: class.clone(),
         similarity: found.similarity,
@@ -284,7 +334,7 @@ fn report(job: &Adaptation, matches: &[Match], sizes: Vec<usize>, inertia: f64) 
         .description
         .classes
         .iter()
-        .zip(matches)
+        .zip(&grouping.matches)
         .map(named)
         .collect();
     for doubtful in matches.iter().filter(|m| m.doubtful) {
@@ -295,9 +345,10 @@ fn report(job: &Adaptation, matches: &[Match], sizes: Vec<usize>, inertia: f64) 
         job.observer.on(&Event::Warning { message });
     }
     let report = ClusteringReport {
-        inertia,
+        inertia: grouping.inertia,
         matches,
-        sizes,
+        sizes: grouping.sizes.clone(),
+        estimate,
     };
     let text = serde_json::to_vec_pretty(&report).expect("plain data");
     let path = job.folder.clustering();

@@ -239,6 +239,7 @@ mod tests {
             source: adapted.clone(),
             adapted,
             changes: matrix(&[&[0.0], &[2.0], &[0.0], &[1.0]]),
+            unknown: matrix(&[&[0.0], &[0.0], &[0.5], &[1.0]]),
         };
         (folder, probabilities)
     }

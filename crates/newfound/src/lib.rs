@@ -25,6 +25,8 @@ pub mod indicator;
 pub mod network;
 // K-means, matching, private prototypes.
 pub mod clustering;
+// How many new classes, and which images are new.
+pub mod discovery;
 // The bank, the key queue, the label history.
 pub mod memory;
 // First probabilities, neighbours' consensus, complementary labels.

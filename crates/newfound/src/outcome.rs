@@ -11,7 +11,7 @@ use crate::config::AdaptConfig;
 use crate::error::{Error, Result};
 use crate::events::{Event, Observer, Stage};
 use crate::geometry::normalise_rows;
-use crate::initialise::{Start, arg_max};
+use crate::initialise::{Start, arg_max, column};
 use crate::memory::Bank;
 use crate::network::model::Model;
 use crate::network::{Network, download};
@@ -31,6 +31,8 @@ pub struct Reference {
     pub features: Array,
     /// Probabilities: [M, K].
     pub probabilities: Array,
+    /// How probable it was, before the adaptation, that the class of each is new: [M, 1].
+    pub novelty: Array,
     /// k.
     pub neighbours: usize,
 }
@@ -44,11 +46,19 @@ pub struct Refined {
     pub u_nc: Vec<f32>,
     /// u_cs: B values.
     pub u_cs: Vec<f32>,
+    /// Mean novelty of the neighbours: B values.
+    pub novelty: Vec<f32>,
 }
 
 impl Reference {
     /// The bank as it is after the last epoch: at most `limit` images of the run, drawn as at its beginning.
-    fn of(features: &Array, probabilities: &Array, config: &AdaptConfig, device: &Device) -> Self {
+    fn of(
+        features: &Array,
+        probabilities: &Array,
+        novelty: &Array,
+        config: &AdaptConfig,
+        device: &Device,
+    ) -> Self {
         let mut draws = Stream::new(config.seed, "bank", &[]);
         let images = Bank::choose(features.shape[0], config.bank, &mut draws);
         let bank = Bank::new(
@@ -59,6 +69,7 @@ impl Reference {
         Self {
             features: array(&bank.features),
             probabilities: array(&bank.probabilities),
+            novelty: column(bank.images.iter().map(|&i| novelty.values[i]).collect()),
             images: bank.images,
             neighbours: config.neighbours,
         }
@@ -79,6 +90,7 @@ impl Reference {
         let bank = matrix(&self.features, device);
         let k = self.neighbours.min(others);
         let neighbours = nearest(normalise_rows(z.clone()), own, bank, &self.images, k);
+        let novelty = neighbour_consensus(matrix(&self.novelty, device), neighbours.clone());
         let refined = neighbour_consensus(matrix(&self.probabilities, device), neighbours);
         let u_nc = neighbour_consensus_uncertainty(refined.clone());
         let separation = class_separation(z, refined.clone(), prototypes);
@@ -86,6 +98,7 @@ impl Reference {
             probabilities: array(&refined),
             u_nc: download(u_nc),
             u_cs: download(separation.uncertainty),
+            novelty: download(novelty),
         }
     }
 
@@ -99,6 +112,7 @@ impl Reference {
             ("images".to_string(), images),
             ("features".to_string(), self.features.clone()),
             ("probabilities".to_string(), self.probabilities.clone()),
+            ("novelty".to_string(), self.novelty.clone()),
         ]);
         let metadata = BTreeMap::from([("neighbours".to_string(), self.neighbours.to_string())]);
         Ok(weights::write(path, &tensors, &metadata)?)
@@ -118,11 +132,14 @@ impl Reference {
             images: images.into_iter().map(|image| image as usize).collect(),
             features: take("features")?,
             probabilities: take("probabilities")?,
+            novelty: take("novelty")?,
             neighbours,
         };
         let rows = reference.images.len();
         let ascending = reference.images.windows(2).all(|pair| pair[0] < pair[1]);
-        let whole = reference.features.shape[0] == rows && reference.probabilities.shape[0] == rows;
+        let whole = reference.features.shape[0] == rows
+            && reference.probabilities.shape[0] == rows
+            && reference.novelty.shape == [rows, 1];
         if rows < 2 || !ascending || !whole {
             let message = format!("this is no bank of a run: {}", path.display());
             return Err(Error::request(message, "it is damaged; run adapt again"));
@@ -136,24 +153,60 @@ impl Reference {
     }
 }
 
+/// What the neighbours of an image say.
+#[derive(Debug, Clone, Copy)]
+pub struct Votes<'a> {
+    /// p̄.
+    pub probabilities: &'a [f32],
+    /// u_nc.
+    pub u_nc: f32,
+    /// u_cs.
+    pub u_cs: f32,
+    /// Mean novelty.
+    pub novelty: f32,
+}
+
+impl Refined {
+    /// What the neighbours of one image say.
+    pub fn votes(&self, image: usize) -> Votes<'_> {
+        let classes = self.probabilities.shape[1];
+        Votes {
+            probabilities: &self.probabilities.values[image * classes..][..classes],
+            u_nc: self.u_nc[image],
+            u_cs: self.u_cs[image],
+            novelty: self.novelty[image],
+        }
+    }
+}
+
+/// How probable it is that the class of an image is new.
+///
+/// The mean of two opinions: the adapted classifier's, its probability mass of all private classes, and that of the
+/// clusterings before it, averaged over the image's neighbours. Each is too sure of itself in its own way; docs/RESULTS.md has
+/// the calibration of both and of their mean. Without neighbours, the classifier's alone.
+pub fn unknown(probabilities: &[f32], known: usize, votes: Option<&Votes>) -> f32 {
+    // From +0: the sum of no numbers is −0 in Rust.
+    let mass = probabilities[known..].iter().fold(0.0, |sum, p| sum + p);
+    votes.map_or(mass, |votes| 0.5 * (mass + votes.novelty))
+}
+
 /// One line for an image.
 pub fn row(
     path: String,
     classes: &[String],
     known: usize,
     probabilities: &[f32],
-    refined: Option<(&[f32], f32, f32)>,
+    votes: Option<&Votes>,
 ) -> Row {
     let label = arg_max(probabilities);
     Row {
         path,
         label: classes[label].clone(),
         confidence: probabilities[label],
-        // From +0: the sum of no numbers is −0 in Rust.
-        unknown: probabilities[known..].iter().fold(0.0, |sum, p| sum + p),
-        refined_label: refined.map_or(String::new(), |(p, ..)| classes[arg_max(p)].clone()),
-        u_nc: refined.map(|(_, u_nc, _)| u_nc),
-        u_cs: refined.map(|(.., u_cs)| u_cs),
+        unknown: unknown(probabilities, known, votes),
+        refined_label: votes.map_or(String::new(), |v| classes[arg_max(v.probabilities)].clone()),
+        u_nc: votes.map(|votes| votes.u_nc),
+        u_cs: votes.map(|votes| votes.u_cs),
     }
 }
 
@@ -203,34 +256,30 @@ pub(crate) fn conclude(
     }
     let labels = probabilities.values.chunks_exact(classes).map(arg_max);
     warn_about_collapse(&labels.collect::<Vec<_>>(), start.known, observer);
-    let reference = Reference::of(&features, &probabilities, job.config, device);
+    let reference = Reference::of(
+        &features,
+        &probabilities,
+        &start.novelty,
+        job.config,
+        device,
+    );
     let own: Vec<usize> = (0..images.len()).collect();
     let refined = reference.refine(&features, &own, network.prototypes(online), device);
-    let rows = probabilities
+    let rows: Vec<Row> = probabilities
         .values
         .chunks_exact(classes)
-        .zip(refined.probabilities.values.chunks_exact(classes));
-    let rows: Vec<Row> = rows
         .enumerate()
-        .map(|(i, (p, p_refined))| {
-            let refined = Some((p_refined, refined.u_nc[i], refined.u_cs[i]));
-            row(
-                images.name(i),
-                &description.classes,
-                start.known,
-                p,
-                refined,
-            )
+        .map(|(i, p)| {
+            let (name, votes) = (images.name(i), refined.votes(i));
+            row(name, &description.classes, start.known, p, Some(&votes))
         })
         .collect();
     reference.write(&folder.bank())?;
     let changes = state.history.changes();
     Probabilities {
         start: start.features.clone(),
-        changes: Array {
-            shape: vec![changes.len(), 1],
-            values: changes.into_iter().map(|count| count as f32).collect(),
-        },
+        changes: column(changes.into_iter().map(|count| count as f32).collect()),
+        unknown: column(rows.iter().map(|row| row.unknown).collect()),
         features,
         adapted: probabilities,
         refined: refined.probabilities,

@@ -11,10 +11,11 @@ use crate::algorithm::TargetBatch;
 use crate::cache::{self, Activations, choose, choose_weak};
 use crate::error::{Error, Result};
 use crate::events::{Event, Observer, Stage};
+use crate::geometry::normalise_rows;
 use crate::images::ImageList;
 use crate::images::decode::{self, Reason};
 use crate::network::model::Description;
-use crate::network::{Network, Parameters, Part, Pass, download};
+use crate::network::{Network, Parameters, Part, Pass, download, upload};
 use crate::random::Stream;
 use crate::views::{View, prefetch, render};
 use crate::weights::Array;
@@ -261,10 +262,54 @@ pub struct Outputs {
     pub probabilities: Array,
 }
 
+/// Width to which the body's features are brought down where only their angles matter.
+const SKETCH: usize = 256;
+
+/// Angles between images by the body's features, from far fewer numbers.
+///
+/// Rows of unit length times a matrix of random numbers: cosines stay the same but for about 1/√256 (Johnson and Lindenstrauss
+/// 1984). Features that are not wider than that stay as they are.
+struct Sketch(Option<Tensor<2>>);
+
+impl Sketch {
+    fn new(width: usize, device: &Device) -> Self {
+        let mut draws = Stream::new(0, "sketch", &[]);
+        let scale = (1.0 / SKETCH as f64).sqrt();
+        let mut matrix = || {
+            let values = (0..width * SKETCH).map(|_| (scale * draws.normal()) as f32);
+            upload(values.collect(), device).reshape([width, SKETCH])
+        };
+        Self((width > SKETCH).then(&mut matrix))
+    }
+
+    /// [B, width] → [B, at most 256]
+    fn of(&self, pooled: Tensor<2>) -> Tensor<2> {
+        let unit = normalise_rows(pooled);
+        match &self.0 {
+            Some(matrix) => unit.matmul(matrix.clone()),
+            None => unit,
+        }
+    }
+}
+
 impl Outputs {
     /// Of some test views.
     fn of(network: &Network, parameters: &Parameters, test: Tensor<4>, pass: &Pass) -> Self {
-        let features = network.features(parameters, test, pass); // [B, D]
+        Self::of_pooled(
+            network,
+            parameters,
+            network.pooled(parameters, test, pass),
+            pass,
+        )
+    }
+
+    fn of_pooled(
+        network: &Network,
+        parameters: &Parameters,
+        pooled: Tensor<2>,
+        pass: &Pass,
+    ) -> Self {
+        let features = network.of_pooled(parameters, pooled, pass); // [B, D]
         let probabilities = softmax(network.logits(parameters, features.clone()), 1); // [B, K]
         let to_array = |tensor: Tensor<2>| Array {
             shape: tensor.dims().to_vec(),
@@ -415,15 +460,31 @@ pub fn infer(
     stage: Stage,
     observer: &dyn Observer,
 ) -> Result<Outputs> {
+    Ok(infer_with_body(network, parameters, views, device, stage, observer)?.0)
+}
+
+/// Features and probabilities of the test views, and the body's features in few numbers: [N, at most 256].
+pub fn infer_with_body(
+    network: &Network,
+    parameters: &Parameters,
+    views: &TestViews,
+    device: &Device,
+    stage: Stage,
+    observer: &dyn Observer,
+) -> Result<(Outputs, Array)> {
     let count = views.which.len();
     observer.on(&Event::Began {
         stage,
         total: count,
     });
-    let (mut features, mut probabilities) = (Vec::new(), Vec::new());
+    let (mut features, mut probabilities, mut body) = (Vec::new(), Vec::new(), Vec::new());
     let (pass, mut done) = (Pass::evaluation(), 0);
+    let mut sketch = None;
     views.for_each(device, |batch, test| {
-        let outputs = Outputs::of(network, parameters, test, &pass);
+        let pooled = network.pooled(parameters, test, &pass);
+        let sketch = sketch.get_or_insert_with(|| Sketch::new(pooled.dims()[1], device));
+        body.extend(download(sketch.of(pooled.clone())));
+        let outputs = Outputs::of_pooled(network, parameters, pooled, &pass);
         features.extend(outputs.features.values);
         probabilities.extend(outputs.probabilities.values);
         done += batch.len();
@@ -438,7 +499,7 @@ pub fn infer(
     })?;
     observer.on(&Event::Ended { stage });
     let architecture = network.architecture();
-    Ok(Outputs {
+    let outputs = Outputs {
         features: Array {
             shape: vec![count, architecture.features()],
             values: features,
@@ -447,5 +508,10 @@ pub fn infer(
             shape: vec![count, architecture.outputs],
             values: probabilities,
         },
-    })
+    };
+    let body = Array {
+        shape: vec![count, body.len() / count.max(1)],
+        values: body,
+    };
+    Ok((outputs, body))
 }

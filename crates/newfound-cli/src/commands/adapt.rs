@@ -4,7 +4,6 @@ use newfound::network::model::is_private_name;
 use newfound::request::{AdaptRequest, adapt};
 use newfound::run::read_predictions;
 use newfound::{Result, device};
-use toml::{Table, Value};
 
 use super::configuration;
 use crate::args::AdaptArgs;
@@ -13,10 +12,7 @@ use crate::terminal::Terminal;
 
 pub fn run(args: &AdaptArgs, terminal: &Terminal) -> Result<()> {
     let place = device::place(&args.work.device)?;
-    let private = args
-        .private
-        .map(|count| ("private".to_string(), Value::Integer(count as i64)));
-    let more: Table = private.into_iter().collect();
+    let more = super::private(args.private.as_ref());
     let request = AdaptRequest {
         images: &args.images.images,
         split: args.images.split,

@@ -40,7 +40,11 @@ pub fn run(args: &BenchArgs, terminal: &Terminal) -> Result<()> {
         None => args.benchmark.tasks(),
     };
     let split = chosen_split(args)?;
-    let base: AdaptConfig = configuration(&args.work, args.preset.as_deref(), Table::new())?;
+    let base: AdaptConfig = configuration(
+        &args.work,
+        args.preset.as_deref(),
+        super::private(args.private.as_ref()),
+    )?;
     let train: TrainConfig = configuration(&only_train(&args.work), None, Table::new())?;
     let variants = match &args.study {
         None => vec![Variant {

@@ -64,6 +64,12 @@ fn read_table(path: &Path) -> Result<Table> {
     })
 }
 
+/// What `--private` sets.
+fn private(value: Option<&Value>) -> Table {
+    let pair = value.map(|value| ("private".to_string(), value.clone()));
+    pair.into_iter().collect()
+}
+
 /// Class names from a file with one per line, or from the text itself.
 fn class_names(text: &str) -> Result<Vec<String>> {
     let path = Path::new(text);

@@ -84,15 +84,13 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<()> {
         for (i, &(image, _)) in seen.good.iter().enumerate() {
             let of = |array: &Array| array.values[i * classes..][..classes].to_vec();
             let probabilities = of(&outputs.probabilities);
-            let votes = refined.as_ref().map(|refined| of(&refined.probabilities));
-            let refined = refined.as_ref().zip(votes.as_deref());
-            let refined = refined.map(|(refined, p)| (p, refined.u_nc[i], refined.u_cs[i]));
+            let votes = refined.as_ref().map(|refined| refined.votes(i));
             let row = row(
                 list.name(image),
                 &description.classes,
                 description.known,
                 &probabilities,
-                refined,
+                votes.as_ref(),
             );
             terminal.data(&line(&row, args.format));
         }

@@ -58,7 +58,8 @@ pub struct Adaptation<'a> {
 /// Whether there are enough images and classes for a request to make sense.
 pub fn check(source: &Description, images: usize, config: &AdaptConfig) -> Result<()> {
     let known = source.known;
-    let private = config.private.count(known);
+    // Where the images decide, there is room for one new class at least.
+    let private = config.private.count(known).unwrap_or(1);
     let clusters = known + private;
     if images < clusters {
         let message = format!(

@@ -210,7 +210,7 @@ mod tests {
                 .variants(&AdaptConfig::default(), known);
             variants
                 .iter()
-                .map(|variant| variant.config.private.count(known))
+                .filter_map(|variant| variant.config.private.count(known))
                 .collect()
         };
         assert_eq!(numbers(10), [1, 3, 5, 8, 10, 11, 15, 20, 30]);

@@ -29,6 +29,27 @@ pub struct Match {
 pub const DOUBTFUL_MARGIN: f64 = 0.02;
 
 impl Match {
+    /// Of a prototype, given its cosines with all centroids, and its centroid.
+    pub fn of(cosines: &[f64], centroid: usize) -> Self {
+        let others = cosines
+            .iter()
+            .enumerate()
+            .filter(|&(other, _)| other != centroid);
+        let runner_up = others.map(|(_, &s)| s).fold(f64::NEG_INFINITY, f64::max);
+        let similarity = cosines[centroid];
+        // With a single centroid there is no other to compare with: cosines span 2.
+        let margin = if runner_up.is_finite() {
+            similarity - runner_up
+        } else {
+            2.0
+        };
+        Self {
+            centroid,
+            similarity,
+            margin,
+        }
+    }
+
     /// Whether the pairing looks arbitrary.
     pub fn is_doubtful(&self) -> bool {
         self.margin < DOUBTFUL_MARGIN
@@ -57,28 +78,9 @@ pub fn match_prototypes(
         Matching::Hungarian => assignment::hungarian(similarities, classes, clusters),
         Matching::Greedy => assignment::greedy(similarities, classes, clusters),
     }?;
-    let pair = |(row, centroid): (&[f64], usize)| {
-        let others = row
-            .iter()
-            .enumerate()
-            .filter(|&(other, _)| other != centroid);
-        let runner_up = others.map(|(_, &s)| s).fold(f64::NEG_INFINITY, f64::max);
-        let similarity = row[centroid];
-        // With a single centroid there is no other to compare with: cosines span 2.
-        let margin = if runner_up.is_finite() {
-            similarity - runner_up
-        } else {
-            2.0
-        };
-        Match {
-            centroid,
-            similarity,
-            margin,
-        }
-    };
     Ok(similarities
         .chunks_exact(clusters)
         .zip(centroids)
-        .map(pair)
+        .map(|(row, centroid)| Match::of(row, centroid))
         .collect())
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Configuration;
 use super::layers::{Check, table};
-use crate::clustering::{KMeans, Matching, SharedPrototypes};
+use crate::clustering::{KMeans, KnownClusters, Matching, SharedPrototypes};
 use crate::device::Place;
 use crate::losses::{Complementary, Contrast};
 use crate::uncertainty::{Combination, WeightFunction};
@@ -31,7 +31,9 @@ pub struct AdaptConfig {
     pub weight_decay: f64,
     /// Number of private classes allowed for, P.
     pub private: Private,
-    /// Geometry of the initial clustering.
+    /// How many clusters a known class may own at the start.
+    pub known_clusters: KnownClusters,
+    /// Geometry of the initial clustering, where a known class owns one.
     pub k_means: KMeans,
     /// Batch-norm of the source model when the target is clustered.
     pub start_norm: StartNorm,
@@ -134,17 +136,23 @@ pub enum Private {
 pub enum PrivateRule {
     /// As many as there are known ones: the paper.
     Same,
+    /// As many as there seem to be: [`crate::discovery`].
+    Auto,
 }
 
 impl Private {
     /// As many as there are known classes.
     pub const SAME: Self = Self::Rule(PrivateRule::Same);
 
-    /// P for C known classes.
-    pub fn count(self, known: usize) -> usize {
+    /// As many as there seem to be.
+    pub const AUTO: Self = Self::Rule(PrivateRule::Auto);
+
+    /// P for C known classes; none where the images decide.
+    pub fn count(self, known: usize) -> Option<usize> {
         match self {
-            Self::Number(count) => count,
-            Self::Rule(PrivateRule::Same) => known,
+            Self::Number(count) => Some(count),
+            Self::Rule(PrivateRule::Same) => Some(known),
+            Self::Rule(PrivateRule::Auto) => None,
         }
     }
 }
@@ -214,6 +222,17 @@ impl Ema {
     }
 }
 
+impl AdaptConfig {
+    /// Whether known classes may own several clusters at the start.
+    pub fn several_clusters(&self) -> bool {
+        match self.known_clusters {
+            KnownClusters::Auto => self.private == Private::AUTO,
+            KnownClusters::One => false,
+            KnownClusters::Several => true,
+        }
+    }
+}
+
 impl Default for AdaptConfig {
     fn default() -> Self {
         Self {
@@ -225,7 +244,8 @@ impl Default for AdaptConfig {
             body_rate: 0.1,
             momentum: 0.9,
             weight_decay: 1e-3,
-            private: Private::SAME,
+            private: Private::AUTO,
+            known_clusters: KnownClusters::Auto,
             k_means: KMeans::Spherical,
             start_norm: StartNorm::Source,
             restarts: 10,
@@ -272,6 +292,7 @@ impl Configuration for AdaptConfig {
                 ("gamma-contrastive", 1.0.into()),
                 ("gamma-diversity", 1.0.into()),
                 ("private", "same".into()),
+                ("known-clusters", "one".into()),
                 ("train", "all".into()),
                 ("ema", 0.999.into()),
             ])

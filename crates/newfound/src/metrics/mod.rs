@@ -7,7 +7,9 @@
 //! ```text
 //! truth, predictions ─┬─ confusion ─┬─ open_set    OS*, UNK, HOS, OS
 //!                     │             └─ clustering  novel-class accuracy, NMI, ARI (by assignment)
-//!                     └─ ranking                   AUROC, FPR95, OSCR of the scores
+//!                     ├─ ranking                   AUROC, FPR95, OSCR of the scores
+//!                     ├─ calibration               does a probability mean what it says
+//!                     └─ coverage                  what abstention gains
 //! ```
 //!
 //! Three conventions hold throughout:
@@ -23,6 +25,8 @@ pub mod input;
 pub mod confusion;
 pub mod open_set;
 pub mod ranking;
+pub mod calibration;
+pub mod coverage;
 pub mod clustering;
 pub mod assignment;
 pub mod stats;
@@ -31,7 +35,9 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use calibration::Calibration;
 pub use confusion::Confusion;
+pub use coverage::Coverage;
 pub use input::{BestKnown, Classes, MetricsError, Prediction, Truth};
 pub use stats::Summary;
 
@@ -61,6 +67,12 @@ pub struct Scores {
     pub fpr95: Option<f64>,
     /// Area under the open-set classification rate curve: [`oscr`].
     pub oscr: Option<f64>,
+    /// Whether the probability of being new means what it says, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
+    /// The figures when the most doubtful images are left out, where doubts are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub coverage: Vec<Coverage>,
     /// How well the truly private images are sorted into classes.
     pub novel: Novel,
     /// One entry per true class, the known ones first.
@@ -131,6 +143,8 @@ pub fn evaluate(
         auroc: auroc(&known_scores, &unknown_scores),
         fpr95: fpr95(&known_scores, &unknown_scores),
         oscr: oscr_of(truth, predictions),
+        calibration: None,
+        coverage: Vec::new(),
         novel: Novel {
             accuracy: novel_accuracy(novel_rows, classes.known.len()),
             nmi: normalised_mutual_information(novel_rows),

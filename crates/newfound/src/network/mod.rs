@@ -102,10 +102,27 @@ impl Network {
     /// `images` [B, 3, H, W], or activations for a network [beyond](Self::beyond) a frontier → [B, D]
     #[doc(alias = "phi")]
     pub fn features(&self, parameters: &Parameters, images: Tensor<4>, pass: &Pass) -> Tensor<2> {
+        let pooled = self.pooled(parameters, images, pass);
+        self.of_pooled(parameters, pooled, pass)
+    }
+
+    /// What the body makes of images, averaged over the picture: the features before the bottleneck.
+    ///
+    /// # Shapes
+    ///
+    /// As for [`features`](Self::features) → [B, features of the body]
+    pub fn pooled(&self, parameters: &Parameters, images: Tensor<4>, pass: &Pass) -> Tensor<2> {
         let from = self.frontier;
-        let pooled = self
-            .body
-            .forward(self.engine, parameters, images, from, pass);
+        self.body
+            .forward(self.engine, parameters, images, from, pass)
+    }
+
+    /// Features z out of what [`pooled`](Self::pooled) gives.
+    ///
+    /// # Shapes
+    ///
+    /// [B, features of the body] → [B, D]
+    pub fn of_pooled(&self, parameters: &Parameters, pooled: Tensor<2>, pass: &Pass) -> Tensor<2> {
         match &self.bottleneck {
             Some(bottleneck) => bottleneck.forward(parameters, pooled, pass),
             None => pooled,

@@ -19,7 +19,7 @@ pub struct Row {
     pub label: String,
     /// Probability of the label.
     pub confidence: f32,
-    /// Probability mass of all private classes.
+    /// How probable it is that the class is new: [`crate::outcome::unknown`].
     pub unknown: f32,
     /// The neighbour-refined prediction; empty where there is no bank.
     pub refined_label: String,
@@ -77,6 +77,8 @@ pub struct Probabilities {
     pub clustering: Array,
     /// How often the refined label changed in the last epochs: [N, 1].
     pub changes: Array,
+    /// How probable it is that the class is new, [`crate::outcome::unknown`]: [N, 1].
+    pub unknown: Array,
 }
 
 impl Probabilities {
@@ -90,10 +92,12 @@ impl Probabilities {
             source,
             clustering,
             changes,
+            unknown,
         } = self.clone();
         let tensors = BTreeMap::from([
             ("start".to_string(), start),
             ("changes".to_string(), changes),
+            ("unknown".to_string(), unknown),
             ("features".to_string(), features),
             ("adapted".to_string(), adapted),
             ("refined".to_string(), refined),
@@ -119,6 +123,7 @@ impl Probabilities {
             (&all.clustering, outputs),
             (&all.source, known),
             (&all.changes, 1),
+            (&all.unknown, 1),
         ];
         if fits
             .iter()
@@ -143,6 +148,7 @@ impl Probabilities {
         Ok(Self {
             start: take("start")?,
             changes: take("changes")?,
+            unknown: take("unknown")?,
             features: take("features")?,
             adapted: take("adapted")?,
             refined: take("refined")?,

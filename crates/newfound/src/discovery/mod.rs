@@ -1,0 +1,132 @@
+//! How many new classes are there, and which images are new? Beyond the paper, which takes P = C and calls it arbitrary.
+//!
+//! The paper gives each known class the one cluster that matches it best and calls every other cluster new. With few
+//! clusters a known and a new class share one; with many, a known class is cut in pieces and all but one of them count
+//! as new. Here the target is cut into far more clusters than there are classes, several times over, and a cluster belongs to a known class
+//! if it lies close to it, whether or not another lies closer:
+//!
+//! ```text
+//! features ─ fine clusterings ─ evidence of each cluster ─ consensus over clusterings and neighbours ─ novelty of each image
+//!                                       └─ presence: do the prototypes fit these images at all?         └─ count: how many classes
+//! ```
+//!
+//! Nothing here knows a label. docs/RESULTS.md has the study behind the constants and what they were measured on.
+
+mod consensus;
+mod count;
+mod evidence;
+mod presence;
+mod rows;
+
+use burn::tensor::Device;
+use serde::{Deserialize, Serialize};
+
+pub use consensus::Consensus;
+pub use count::{Estimate, Kind};
+pub use evidence::Evidence;
+pub use presence::Alignment;
+
+use crate::adapt::matrix;
+use crate::clustering::{KMeans, KMeansOptions, k_means};
+use crate::weights::Array;
+use evidence::FineClustering;
+use rows::Rows;
+
+/// Clusters for each known class, in each of the fine clusterings.
+///
+/// Enough to keep known and new classes apart, few enough for a cluster to be more than a few images; between 2 and 12 the
+/// results of the study hardly change.
+const GRANULARITIES: [usize; 4] = [3, 4, 5, 6];
+
+/// Images for each cluster that there must be on average.
+const IMAGES_PER_CLUSTER: usize = 4;
+
+/// Restarts of each fine clustering. Four of them are averaged, so none need be the best of many.
+const RESTARTS: usize = 2;
+
+/// Features of all images, less what they have in common, of unit length.
+struct Target {
+    /// Of the source model: near a prototype is the class.
+    features: Rows,
+    /// Of its body. The bottleneck was taught to tell known classes apart and draws everything, new classes too, towards
+    /// them, the more the longer it was trained; the body, pretrained on many classes, does so far less.
+    body: Rows,
+}
+
+impl Target {
+    /// Both, with equal say: [N, D + ·].
+    fn both(&self) -> Array {
+        let rows = self.features.iter().zip(self.body.iter());
+        let half = std::f64::consts::FRAC_1_SQRT_2;
+        let values = rows.flat_map(|(a, b)| a.iter().chain(b).map(|&x| (half * x) as f32));
+        Array {
+            shape: vec![self.features.len(), self.features.width + self.body.width],
+            values: values.collect(),
+        }
+    }
+}
+
+/// What there is to discover in a target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Discovery {
+    /// Of each image, how probable it is that its class is new.
+    pub novelty: Vec<f32>,
+    /// Of each image, the known class it would be.
+    pub known: Vec<usize>,
+    /// How many new classes, and why.
+    pub estimate: Estimate,
+}
+
+/// Looks for new classes among images with these features.
+///
+/// None where there are too few images for fine clusters: fewer than eight for each known class.
+///
+/// # Shapes
+///
+/// `features` [N, D] of the source model, `body` [N, ·] of its body, `prototypes` [C, D]
+pub fn discover(
+    features: &Array,
+    body: &Array,
+    prototypes: &Array,
+    neighbours: usize,
+    seed: u64,
+    device: &Device,
+) -> Option<Discovery> {
+    let (images, known) = (features.shape[0], prototypes.shape[0]);
+    let most = images / IMAGES_PER_CLUSTER;
+    if most < 2 * known.max(2) {
+        return None;
+    }
+    let target = Target {
+        features: Rows::of(features).centred().unit(),
+        body: Rows::of(body).centred().unit(),
+    };
+    let both = matrix(&target.both(), device);
+    // A single prototype has no centre to be told from.
+    let prototypes = match known {
+        1 => Rows::of(prototypes),
+        _ => Rows::of(prototypes).centred(),
+    }
+    .unit();
+    let clusterings: Vec<FineClustering> = GRANULARITIES
+        .into_iter()
+        .map(|each| {
+            let options = KMeansOptions {
+                geometry: KMeans::Spherical,
+                clusters: (each * known).clamp(2, most),
+                restarts: RESTARTS,
+                rounds: 100,
+            };
+            let found = k_means(both.clone(), &options, seed);
+            FineClustering::new(&target, found.labels, options.clusters, &prototypes)
+        })
+        .collect();
+    let consensus = Consensus::of(&clusterings, both, known, neighbours);
+    let fit = presence::alignment(&clusterings, &prototypes, seed);
+    let estimate = count::estimate(&clusterings, &consensus, known, fit);
+    Some(Discovery {
+        novelty: consensus.novelty.iter().map(|&p| p as f32).collect(),
+        known: consensus.known,
+        estimate,
+    })
+}

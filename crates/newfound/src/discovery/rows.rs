@@ -1,0 +1,62 @@
+//! Rows of numbers in double precision: sums over a cluster must not depend on how they are split among threads.
+
+use crate::weights::Array;
+
+/// A matrix, row by row.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Rows {
+    pub values: Vec<f64>,
+    pub width: usize,
+}
+
+impl Rows {
+    pub fn of(array: &Array) -> Self {
+        Self {
+            values: array.values.iter().map(|&x| f64::from(x)).collect(),
+            width: array.shape[1],
+        }
+    }
+
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[f64]> {
+        self.values.chunks_exact(self.width)
+    }
+
+    pub fn row(&self, index: usize) -> &[f64] {
+        &self.values[index * self.width..][..self.width]
+    }
+
+    pub fn len(&self) -> usize {
+        self.values.len() / self.width
+    }
+
+    /// Less the mean of all rows: what they have in common says nothing about classes, and in a new place it is mostly the place.
+    pub fn centred(mut self) -> Self {
+        let count = self.len() as f64;
+        let mut mean = vec![0.0; self.width];
+        for row in self.iter() {
+            mean.iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
+        }
+        for row in self.values.chunks_exact_mut(self.width) {
+            row.iter_mut()
+                .zip(&mean)
+                .for_each(|(x, sum)| *x -= sum / count);
+        }
+        self
+    }
+
+    /// Each of unit length; a row of zeros stays.
+    pub fn unit(&self) -> Self {
+        let mut unit = self.clone();
+        for row in unit.values.chunks_exact_mut(self.width) {
+            let length = dot(row, row).sqrt();
+            if length > 0.0 {
+                row.iter_mut().for_each(|x| *x /= length);
+            }
+        }
+        unit
+    }
+}
+
+pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}

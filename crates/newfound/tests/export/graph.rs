@@ -63,6 +63,8 @@ fn check(backbone: Backbone, stride: StridePlacement, bottleneck: Option<usize>,
     let names: Vec<&str> = file.outputs.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["probabilities", "logits", "features", "unknown"]);
     let [features, logits, probabilities] = outputs(&model, &images);
+    let certain = probabilities.iter().any(|&p| p > 0.99);
+    assert!(!certain, "certainty would hide a difference: {logits:?}");
     let private = probabilities
         .chunks_exact(5)
         .map(|row| row[2..].iter().sum());

@@ -104,8 +104,9 @@ fn apply(node: &Node, inputs: &[&Array]) -> Array {
             assert_eq!(node.integers["axis"], [1]);
             let rows = x.values.chunks_exact(x.shape[1]);
             let softmax = rows.flat_map(|row| {
-                let sum: f64 = row.iter().map(|v| v.exp()).sum();
-                row.iter().map(move |v| v.exp() / sum)
+                let largest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                let sum: f64 = row.iter().map(|v| (v - largest).exp()).sum();
+                row.iter().map(move |v| (v - largest).exp() / sum)
             });
             array(&x.shape, softmax.collect())
         }
@@ -195,9 +196,9 @@ fn conv(x: &Array, weight: &Array, window: Window) -> Array {
             for row in 0..rows {
                 for column in 0..columns {
                     let mut sum = 0.0;
-                    for (ky, y) in window.covered(row, height) {
-                        for (kx, px) in window.covered(column, width) {
-                            for c in 0..channels {
+                    for c in 0..channels {
+                        for (ky, y) in window.covered(row, height) {
+                            for (kx, px) in window.covered(column, width) {
                                 let pixel = ((n * channels + c) * height + y) * width + px;
                                 let at = ((o * channels + c) * k + ky) * k + kx;
                                 sum += x.values[pixel] * weight.values[at];

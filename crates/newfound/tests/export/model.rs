@@ -43,13 +43,13 @@ pub fn model(
     }
 }
 
-/// As a trained network has them: activations neither vanish nor explode.
+/// Branches are weak, so that activations neither vanish nor explode and no class is certain.
 fn values(spec: &Spec) -> Array {
     let mut draws = Stream::new(0, &spec.name, &[]);
     let (_, kind) = spec.name.rsplit_once('.').expect("LAYER.KIND");
     let fan_in: usize = spec.shape.iter().skip(1).product();
     let mut draw = || match (kind, spec.shape.len()) {
-        ("weight", 4) => draws.normal() * (2.0 / fan_in as f64).sqrt(),
+        ("weight", 4) => draws.normal() * (0.5 / fan_in as f64).sqrt(),
         ("weight" | "weight_v", 2) => draws.normal() / (fan_in as f64).sqrt(),
         ("weight", 1) => draws.between(0.8, 1.2),
         ("running_var", 1) => draws.between(0.5, 1.5),

@@ -42,6 +42,8 @@ pub enum Command {
     Evaluate(EvaluateArgs),
     /// Write RUN/report.html again.
     Report(ReportArgs),
+    /// Write a model for use elsewhere: an ONNX graph, or weights under torchvision's names.
+    Export(ExportArgs),
     /// Say what a model, a run or a folder of images is.
     Inspect(InspectArgs),
     /// Run the paper's experiments on a benchmark.
@@ -254,6 +256,24 @@ pub struct ReportArgs {
     /// Where to write the page [default: report.html in the run; of several runs, comparison.html here].
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+}
+
+/// `newfound export`
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// A run folder, or a model file.
+    #[arg(value_name = "RUN|MODEL")]
+    pub model: PathBuf,
+    /// The file to write; its ending, .onnx or .safetensors, says as what.
+    ///
+    /// An ONNX graph takes `images` [N, 3, side, side], RGB from 0 to 1 (mean and deviation are taken care of inside), and
+    /// gives `probabilities`, `logits`, `features` and `unknown`, the probability of all private classes. A safetensors file
+    /// holds the weights for PyTorch. Both hold class names and preprocessing; docs/EXPORT.md has examples.
+    #[arg(long, value_name = "FILE.onnx|FILE.safetensors")]
+    pub out: PathBuf,
+    /// About a model made elsewhere.
+    #[command(flatten)]
+    pub foreign: ForeignArgs,
 }
 
 /// `newfound inspect`

@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         Command::Predict(args) => commands::predict::run(&args, &terminal),
         Command::Evaluate(args) => commands::evaluate::run(&args, &terminal),
         Command::Report(args) => commands::report::run(&args, &terminal),
+        Command::Export(args) => commands::export::run(&args, &terminal),
         Command::Inspect(args) => commands::inspect::run(&args, &terminal),
         Command::Bench(args) => commands::bench::run(&args, &terminal),
     };

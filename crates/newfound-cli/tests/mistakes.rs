@@ -41,7 +41,7 @@ fn assert_snapshot(name: &str, text: &str) {
 fn help() {
     let here = tempfile::tempdir().unwrap();
     for command in [
-        "", "demo", "train", "adapt", "predict", "evaluate", "report", "inspect", "bench",
+        "", "demo", "train", "adapt", "predict", "evaluate", "report", "export", "inspect", "bench",
     ] {
         let arguments: Vec<&str> = [command, "--help"]
             .into_iter()
@@ -134,6 +134,20 @@ fn requests_that_cannot_work() {
         "not-a-run",
         &told(here, &["evaluate", "target", "--labels", "target"]),
     );
+    let export = |model: &str, out: &str| told(here, &["export", model, "--out", out]);
+    fs::create_dir(here.join("folder.onnx")).unwrap();
+    let wrong = [
+        export("source.safetensors", "model.pth"),
+        export("source.safetensors", "model"),
+        export("source.safetensors", "nowhere/model.onnx"),
+        export("source.safetensors", "folder.onnx"),
+        export("source.safetensors", "source.safetensors"),
+        export("target", "model.onnx"),
+        export("target/class-0/000.bmp", "model.onnx"),
+        export("m.pth", "model.onnx"),
+    ];
+    assert_snapshot("export-that-cannot-work", &wrong.join("\n"));
+    assert!(!here.join("model.onnx").exists());
     assert_snapshot("unknown-split", &adapt("target", &["--split", "office31"]));
     assert_snapshot(
         "split-of-other-data",

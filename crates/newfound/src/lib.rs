@@ -61,6 +61,8 @@ pub mod initialise;
 pub mod outcome;
 // The run folder.
 pub mod run;
+// The final model as a file for other tools.
+pub mod export;
 // The paper's experiments.
 pub mod bench;
 // Scores of a run; the only module that reads target labels.

@@ -4,6 +4,7 @@ pub mod adapt;
 pub mod bench;
 pub mod demo;
 pub mod evaluate;
+pub mod export;
 pub mod inspect;
 pub mod predict;
 pub mod report;

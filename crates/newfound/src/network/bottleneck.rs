@@ -12,9 +12,9 @@ use super::parameters::{Parameters, Part, Start};
 /// compares by cosine, are spread over the whole sphere.
 #[derive(Debug, Clone)]
 pub struct Bottleneck {
-    weight: usize,
-    bias: usize,
-    norm: Norm,
+    pub(crate) weight: usize,
+    pub(crate) bias: usize,
+    pub(crate) norm: Norm,
 }
 
 impl Bottleneck {

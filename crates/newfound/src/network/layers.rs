@@ -8,14 +8,14 @@ use super::parameters::{Parameters, Part, Spec, Start};
 /// A convolution without bias: positions of its parameter and its sizes.
 #[derive(Debug, Clone, Copy)]
 pub struct Conv {
-    pub(super) weight: usize,
-    pub(super) kernel: usize,
-    pub(super) stride: usize,
+    pub(crate) weight: usize,
+    pub(crate) kernel: usize,
+    pub(crate) stride: usize,
 }
 
 impl Conv {
     /// Zero padding that keeps the resolution at stride 1.
-    pub(super) fn padding(&self) -> usize {
+    pub(crate) fn padding(&self) -> usize {
         self.kernel / 2
     }
 }
@@ -24,14 +24,14 @@ impl Conv {
 #[derive(Debug, Clone, Copy)]
 pub struct Norm {
     pub(super) part: Part,
-    pub(super) weight: usize,
-    pub(super) bias: usize,
-    pub(super) mean: usize,
-    pub(super) variance: usize,
+    pub(crate) weight: usize,
+    pub(crate) bias: usize,
+    pub(crate) mean: usize,
+    pub(crate) variance: usize,
 }
 
 /// Added to the variance before the square root, as everywhere in the field.
-pub(super) const EPSILON: f64 = 1e-5;
+pub(crate) const EPSILON: f64 = 1e-5;
 
 /// Share of the batch's statistics in the running ones after a training step.
 pub const STATISTICS_MOMENTUM: f64 = 0.1;
@@ -40,8 +40,8 @@ pub const STATISTICS_MOMENTUM: f64 = 0.1;
 /// engine may do in one go.
 #[derive(Debug, Clone, Copy)]
 pub struct Unit {
-    pub(super) conv: Conv,
-    pub(super) norm: Norm,
+    pub(crate) conv: Conv,
+    pub(crate) norm: Norm,
 }
 
 impl Unit {

@@ -10,6 +10,7 @@ mod parameters;
 mod resnet;
 
 pub mod model;
+pub(crate) mod plain;
 
 use std::sync::Arc;
 
@@ -19,12 +20,13 @@ pub use architecture::{Architecture, Backbone, BlockKind, StridePlacement};
 pub use classifier::{Classifier, Head, norm, weight_normalised};
 pub(crate) use cpu::{Search, SgdRule, nearest, release_memory, sgd};
 pub use engine::{Engine, Pass};
+pub(crate) use layers::{EPSILON, Norm, Unit};
 pub(crate) use parameters::on_cpu;
 pub use parameters::{Parameters, Part, Spec, Start, download, shapes, upload};
+pub(crate) use resnet::{Block, Body};
 
 use bottleneck::Bottleneck;
 use layers::Builder;
-use resnet::Body;
 
 /// The layers of a model, without any weights: those are [`Parameters`].
 #[derive(Debug, Clone)]
@@ -88,6 +90,16 @@ impl Network {
     /// New values for all parameters.
     pub fn start(&self, seed: u64, device: &Device) -> Parameters {
         Parameters::new(self.specs.clone(), seed, device)
+    }
+
+    /// Its body, layer by layer.
+    pub(crate) fn body(&self) -> &Body {
+        &self.body
+    }
+
+    /// Its layer between body and classifier, if it has one.
+    pub(crate) fn bottleneck(&self) -> Option<&Bottleneck> {
+        self.bottleneck.as_ref()
     }
 
     /// The last stage of the body.

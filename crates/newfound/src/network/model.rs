@@ -6,7 +6,9 @@ use std::path::Path;
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
-use super::{Architecture, Backbone, Engine, Head, Network, Parameters, StridePlacement, shapes};
+use super::{
+    Architecture, Backbone, Engine, Head, Network, Parameters, StridePlacement, plain, shapes,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::views::{Geometry, Normalisation};
 use crate::weights::{self, Array, TensorFile, Tolerated};
@@ -55,6 +57,12 @@ pub struct Foreign {
 }
 
 impl Description {
+    /// The entry of a file's metadata by which [`Model::read`] knows one of our own models.
+    pub(crate) fn note(&self) -> (String, String) {
+        let text = serde_json::to_string(self).expect("a description is plain data");
+        (DESCRIPTION.to_string(), text)
+    }
+
     /// Whether a model that says everything about itself is said to be something else.
     fn agrees(&self, foreign: &Foreign, path: &Path) -> Result<()> {
         let stride = self.architecture.stride;
@@ -104,8 +112,7 @@ impl Model {
 
     /// Writes it, whole or not at all.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let text = serde_json::to_string(&self.description).expect("a description is plain data");
-        let metadata = BTreeMap::from([(DESCRIPTION.to_string(), text)]);
+        let metadata = BTreeMap::from([self.description.note()]);
         Ok(weights::write(path, &self.arrays, &metadata)?)
     }
 
@@ -192,7 +199,7 @@ fn contradiction(description: &Description) -> Option<String> {
     None
 }
 
-fn own(text: &str, file: TensorFile, path: &Path) -> Result<Model> {
+fn own(text: &str, mut file: TensorFile, path: &Path) -> Result<Model> {
     let description: Description = serde_json::from_str(text).map_err(|error| {
         let message = format!(
             "the model's description cannot be understood ({error}): {}",
@@ -210,6 +217,7 @@ fn own(text: &str, file: TensorFile, path: &Path) -> Result<Model> {
         ));
     }
     check_names(&description.classes[..description.known])?;
+    plain::to_own(&mut file.tensors, &description.architecture);
     let network = Network::new(description.architecture, Engine::Burn);
     let arrays = fitting(file, &network, path)?;
     Ok(Model {

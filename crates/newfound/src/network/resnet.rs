@@ -9,18 +9,19 @@ use super::parameters::{Parameters, Part};
 
 /// One residual block: units in a row, and what the input takes beside them.
 #[derive(Debug, Clone)]
-struct Block {
-    units: Vec<Unit>,
+pub struct Block {
+    pub(crate) units: Vec<Unit>,
     /// 1×1 convolution where resolution or channels change; otherwise the input is added as it is.
-    downsample: Option<Unit>,
+    pub(crate) downsample: Option<Unit>,
 }
 
 /// Stem and stages.
 #[derive(Debug, Clone)]
 pub struct Body {
-    stem: Unit,
-    pools: bool,
-    stages: Vec<Vec<Block>>,
+    pub(crate) stem: Unit,
+    /// Whether the stem ends with a 3×3 maximum.
+    pub(crate) pools: bool,
+    pub(crate) stages: Vec<Vec<Block>>,
 }
 
 impl Body {

@@ -20,6 +20,10 @@ pub fn commands(folder: &RunFolder, manifest: &Manifest, private: usize) -> Vec<
             format!("newfound predict IMAGES --model {run}"),
         ),
         command(
+            "Use the model elsewhere, as ONNX (or as .safetensors, for PyTorch)",
+            format!("newfound export {run} --out model.onnx"),
+        ),
+        command(
             "Score it, where there are labels",
             format!("newfound evaluate {run} --labels {images}"),
         ),

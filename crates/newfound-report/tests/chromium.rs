@@ -99,24 +99,27 @@ fn images_open_large_and_the_legend_hides_classes() {
          await click('#i6 a[href=\"#page\"]');\
          say('again', shown('#i6'));\
          say('picture', picture.naturalWidth + ' ' + style(page.querySelector('.card .p0')).backgroundImage.includes(picture.src));\
-         say('mark', shown('.points .k0'));\
+         say('mark', shown('.points path.k0') + ' ' + shown('.points div.k0'));\
          await click('#k0');\
-         say('hidden', shown('.points .k0') + ' ' + shown('.points .k4'));\
-         const colour = () => style(page.querySelector('.points .k4')).backgroundColor;\
+         say('hidden', shown('.points path.k0') + ' ' + shown('.points div.k0') + ' ' + shown('.points div.k4'));\
+         const colour = () => style(page.querySelector('.points path.k4')).fill;\
          const byClass = colour();\
          await click('#by-truth');\
-         say('truth', shown('.points .k0') + ' ' + (colour() !== byClass) + ' ' + shown('.classes') + ' ' + shown('.truths'));\
+         say('truth', shown('.points div.k0') + ' ' + shown('.by-class') + ' ' + shown('.by-truth') + ' ' + shown('.classes') + ' ' + shown('.truths'));\
+         await click('#by-kind');\
+         say('kind', colour() !== byClass);\
          await click('.map button');\
-         say('reset', shown('.points .k0') + ' ' + (colour() === byClass));",
+         say('reset', shown('.points div.k0') + ' ' + (colour() === byClass));",
     );
     assert_eq!(answer(&answers, "closed"), "none");
     assert_eq!(answer(&answers, "open"), "grid");
     assert_eq!(answer(&answers, "neighbour"), "none grid");
     assert_eq!(answer(&answers, "again"), "none");
     assert_eq!(answer(&answers, "picture"), "16 true");
-    assert_eq!(answer(&answers, "mark"), "block");
-    assert_eq!(answer(&answers, "hidden"), "none block");
-    assert_eq!(answer(&answers, "truth"), "block true none block");
+    assert_eq!(answer(&answers, "mark"), "inline block");
+    assert_eq!(answer(&answers, "hidden"), "none none block");
+    assert_eq!(answer(&answers, "truth"), "block none block none block");
+    assert_eq!(answer(&answers, "kind"), "true");
     assert_eq!(answer(&answers, "reset"), "block true");
 }
 

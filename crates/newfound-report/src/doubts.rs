@@ -14,8 +14,11 @@ const UNSURE: f64 = 0.5;
 /// From here on half of the nearest images disagree.
 const DISAGREEING: f64 = 0.5;
 
-/// From here on the second-best class is nearly as near as the best; 0.5 would be a tie.
+/// From here on the second-best class is nearly as near as the best …
 const NEARLY_TIED: f64 = 0.4;
+
+/// … and here it is just as near.
+const TIED: f64 = 0.5;
 
 /// An image is unlike its class if it is so many standard deviations below the mean …
 const DEVIATIONS: f64 = 2.5;
@@ -87,6 +90,19 @@ pub fn of(image: &Image, usual: Option<Usual>) -> Vec<Doubt> {
 }
 
 impl Doubt {
+    /// The kind of reason, for many images at once.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::Undecided(_) => "undecided between known and new",
+            Self::NeighboursSay(_) => "the images most like it have another label",
+            Self::Disagreement(_) => "the images most like it disagree",
+            Self::SecondClass(_) => "a second class is nearly as near",
+            Self::Unsure(_) => "low confidence",
+            Self::Unlike(_) => "unlike the others of its class",
+            Self::Unsettled => "its label still changed in the last epochs",
+        }
+    }
+
     /// The reason as half a sentence.
     pub fn words(self, classes: &[Class]) -> Markup {
         html! {
@@ -100,6 +116,7 @@ impl Doubt {
                     }
                 },
                 Self::Disagreement(figure) => { "the images most like it disagree about the label (" (decimal(figure, 2)) ")" },
+                Self::SecondClass(figure) if figure > TIED => { "a second class is even nearer (" (decimal(figure, 2)) ")" },
                 Self::SecondClass(figure) => { "a second class is nearly as near (" (decimal(figure, 2)) ")" },
                 Self::Unsure(share) => { "low confidence: " (percent(share)) },
                 Self::Unlike(cosine) => { "unlike the others of its class (" (decimal(cosine, 2)) ")" },

@@ -1,7 +1,7 @@
 //! The page that shows what a run has found, and whether to believe it.
 //!
 //! Plain data in, one HTML file out: [`render`] turns a [`Report`] into a page that opens by double
-//! click, needs no network, no server and no script, and reads well in the light, in the dark, on a
+//! click, needs no network and no server, works without scripts, and reads well in the light, in the dark, on a
 //! phone and on paper. This crate knows nothing of tensors, models or run folders.
 //!
 //! ```text
@@ -20,7 +20,8 @@
 //! # Invariants
 //!
 //! - **Nothing from outside is trusted.** Names of files and classes are escaped wherever they stand,
-//!   and the page's own content policy forbids scripts and every request.
+//!   and the page's own content policy forbids every request and every script but one: the few lines of
+//!   `script.js`, told by their hash, which add keys and nothing else.
 //! - **The page is a function of the report.** No clock, no random number, no hash order.
 //! - **No figure is made up.** What is absent or not a number is shown as a dash and not drawn.
 //!
@@ -48,6 +49,7 @@ mod image;
 mod charts;
 mod doubts;
 mod gallery;
+mod script;
 mod page;
 mod overview;
 mod found;

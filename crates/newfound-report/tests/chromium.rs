@@ -27,12 +27,13 @@ fn it_loads_without_a_network_and_names_stay_text() {
     let Some(chromium) = Chromium::find("loads") else {
         return;
     };
-    for page in [
-        render(&hostile()),
-        render_comparison(&example::comparison()),
+    for (page, scripts) in [
+        (render(&hostile()), 1),
+        (render_comparison(&example::comparison()), 0),
     ] {
         let (dom, errors) = chromium.dom(&[], &chromium.write("page.html", &page));
-        assert!(!dom.contains("<script"), "a name became a script");
+        let found = dom.matches("<script").count();
+        assert_eq!(found, scripts, "a name became a script");
         assert!(!dom.contains("<img"), "a name became a picture");
         assert!(dom.trim_end().ends_with("</html>"));
         // The page's own policy forbids nothing that the page itself does.
@@ -121,6 +122,39 @@ fn images_open_large_and_the_legend_hides_classes() {
     assert_eq!(answer(&answers, "truth"), "block none block none block");
     assert_eq!(answer(&answers, "kind"), "true");
     assert_eq!(answer(&answers, "reset"), "block true");
+}
+
+#[test]
+fn keys_walk_through_the_images_and_close_them() {
+    let Some(chromium) = Chromium::find("keys") else {
+        return;
+    };
+    let answers = chromium.measure_scripted(
+        &render(&example::report()),
+        1280,
+        "const pause = () => new Promise((done) => setTimeout(done, 100));\
+         const press = async (key) => { frame.contentWindow.dispatchEvent(new frame.contentWindow.KeyboardEvent('keydown', { key })); await pause(); };\
+         const link = page.querySelector('.card a.p');\
+         link.focus(); link.click(); await pause();\
+         const shown = () => page.querySelector('.view:target')?.id ?? 'none';\
+         const first = shown();\
+         say('opened', first !== 'none');\
+         say('focus', page.activeElement.textContent);\
+         await press('ArrowRight');\
+         say('next', shown() !== first && shown() !== 'none');\
+         await press('ArrowLeft');\
+         say('back', shown() === first);\
+         await press('\"]');\
+         await press('Escape');\
+         say('closed', shown());\
+         say('returned', page.activeElement === link);",
+    );
+    assert_eq!(answer(&answers, "opened"), "true");
+    assert_eq!(answer(&answers, "focus"), "Close");
+    assert_eq!(answer(&answers, "next"), "true");
+    assert_eq!(answer(&answers, "back"), "true");
+    assert_eq!(answer(&answers, "closed"), "none");
+    assert_eq!(answer(&answers, "returned"), "true");
 }
 
 #[test]

@@ -20,7 +20,8 @@ fn a_view_shows_the_reason_for_the_label() {
     let (_, view) = page.split_once("id=\"i5\"").expect("its view");
     let view = view.split_once("class=\"view\"").expect("the next one").0;
     for part in [
-        "<a href=\"#page\">Close</a>",
+        "<a href=\"#page\" data-key=\"Escape\">Close</a>",
+        "<a href=\"#i4\" data-key=\"ArrowLeft\">Previous</a>",
         "<h2>site/5.png</h2>",
         "<strong class=\"known\">cat</strong> 91\u{a0}% · truly <b>dog</b>: wrong",
         "<li style=\"--w:91%\">cat 91\u{a0}%</li>",

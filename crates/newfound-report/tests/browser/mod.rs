@@ -98,9 +98,23 @@ impl Chromium {
         (text(&stdout), text(&stderr))
     }
 
-    /// What a script finds out about a page that has none itself, in a frame of this width: a line
+    /// What a script finds out about a page that may run none itself, in a frame of this width: a line
     /// for each question, `name=answer`.
     pub fn measure(&self, page: &str, width: usize, script: &str) -> String {
+        self.measure_in(
+            "sandbox=\"allow-same-origin allow-forms\"",
+            page,
+            width,
+            script,
+        )
+    }
+
+    /// [`measure`](Self::measure), of a page that may run its own script.
+    pub fn measure_scripted(&self, page: &str, width: usize, script: &str) -> String {
+        self.measure_in("", page, width, script)
+    }
+
+    fn measure_in(&self, sandbox: &str, page: &str, width: usize, script: &str) -> String {
         let framed = self.write("framed.html", page);
         // The first picture of the page is loaded beside it: a script that waited for one would use up
         // its time.
@@ -110,7 +124,7 @@ impl Chromium {
             .and_then(|rest| rest.split(')').next());
         let picture = picture.unwrap_or("data:");
         let wrapper = format!(
-            "<!DOCTYPE html><iframe src=\"{framed}\" style=\"width:{width}px;height:800px;border:0\"></iframe>\
+            "<!DOCTYPE html><iframe {sandbox} src=\"{framed}\" style=\"width:{width}px;height:800px;border:0\"></iframe>\
              <img src=\"{picture}\"><pre></pre><script>onload = async () => {{\
              const frame = document.querySelector('iframe'), page = frame.contentDocument, picture = document.querySelector('img');\
              const say = (name, answer) => document.querySelector('pre').append(name + '=' + answer + '\\n');\

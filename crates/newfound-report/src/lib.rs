@@ -38,7 +38,8 @@
 //! # Size
 //!
 //! The page stays below 15 MB however many images there are: pictures take at most
-//! [`PICTURE_BYTES`], of more than 2,500 images only those on a card or in a list can be seen large,
+//! [`PICTURE_BYTES`], of more than 2,500 images only those on a card or in a list and the most
+//! doubtful ones can be seen large,
 //! and a map has 5,000 marks. What was left out is said on the page. [`picture_budget`] tells how
 //! large a picture should be so that all fit.
 

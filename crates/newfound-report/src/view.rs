@@ -170,7 +170,7 @@ pub fn note(gallery: &Gallery) -> Markup {
         @if viewed < all {
             p.aside {
                 "With " (words::count(all)) " images, only the " (words::count(viewed))
-                " on the cards and in the lists can be seen large, so that this page stays small."
+                " on the cards and in the lists, and the most doubtful ones, can be seen large, so that this page stays small."
             }
         }
         @if missing > 0 {

@@ -10,7 +10,7 @@ use crate::{Class, ClassKind, Image, Report, picture};
 pub const VIEWS: usize = 2_500;
 
 /// Of more, those that are shown somewhere have one, and then the most doubtful, up to so many.
-const SOME_VIEWS: usize = 1_750;
+const SOME_VIEWS: usize = 1_200;
 
 /// As many images in each strip of a card.
 pub const STRIP: usize = 6;

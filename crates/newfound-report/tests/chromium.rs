@@ -1,7 +1,7 @@
 //! The page as a browser sees it: loaded, measured, used, photographed and printed by Chromium.
 //!
 //! Where no Chromium is installed these tests say so and pass; `CHROMIUM` names one that is not on
-//! the path.
+//! the path, and with `NEWFOUND_REQUIRE_CHROMIUM` they fail without one.
 
 use browser::{Chromium, answer};
 use newfound_report::*;

@@ -65,9 +65,15 @@ pub fn outline(shape: usize, radius: f64, [x, y]: [f64; 2]) -> String {
     };
     let mut text = format!("M{left} {top}l");
     for (i, corner) in corners.enumerate() {
-        let space = if i > 0 { " " } else { "" };
-        write!(text, "{space}{} {}", corner[0] - left, corner[1] - top)
-            .expect("a string takes everything");
+        for (axis, step) in [corner[0] - left, corner[1] - top].into_iter().enumerate() {
+            // A minus sign sets numbers apart by itself, and there are many thousands of them.
+            let space = if (i > 0 || axis > 0) && step >= 0 {
+                " "
+            } else {
+                ""
+            };
+            write!(text, "{space}{step}").expect("a string takes everything");
+        }
         [left, top] = corner;
     }
     text.push('z');
@@ -84,11 +90,8 @@ mod tests {
             outline(0, 10.0, [50.0, 60.0]),
             "M41 60a9 9 0 1 0 18 0a9 9 0 1 0 -18 0"
         );
-        assert_eq!(outline(1, 10.0, [50.0, 60.0]), "M42 52l16 0 0 16 -16 0z");
-        assert_eq!(
-            outline(3, 10.0, [50.0, 60.0]),
-            "M50 50l10 10 -10 10 -10 -10z"
-        );
+        assert_eq!(outline(1, 10.0, [50.0, 60.0]), "M42 52l16 0 0 16-16 0z");
+        assert_eq!(outline(3, 10.0, [50.0, 60.0]), "M50 50l10 10-10 10-10-10z");
     }
 
     #[test]

@@ -73,6 +73,8 @@ pub fn classes(run: &Finished, insight: &Insight, images: &[page::Image]) -> Vec
             (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
         };
         let about = insight.classes[index];
+        // A single image is its own centre: it resembles itself, and that says nothing.
+        let compared = |_: &f32| members.len() > 1;
         page::Class {
             name: name.clone(),
             kind: kind(index, run.description.known),
@@ -84,8 +86,8 @@ pub fn classes(run: &Finished, insight: &Insight, images: &[page::Image]) -> Vec
                 class,
                 distance: f64::from(distance),
             }),
-            consistency: about.consistency.map(f64::from),
-            separation: about.separation.map(f64::from),
+            consistency: about.consistency.filter(compared).map(f64::from),
+            separation: about.separation.filter(compared).map(f64::from),
             doubts: Vec::new(),
         }
     };

@@ -26,7 +26,7 @@ pub fn list(gallery: &Gallery) -> Markup {
             ul.reasons { @for &image in gallery.doubtful.iter().take(DOUBTFUL) { (entry(gallery, image)) } }
             @if doubtful > DOUBTFUL {
                 @let further = &gallery.doubtful[DOUBTFUL..doubtful.min(DOUBTFUL + FURTHER)];
-                details {
+                details.further {
                     summary { "The next " (further.len()) ", the most doubtful first" }
                     (gallery.strip(further))
                 }

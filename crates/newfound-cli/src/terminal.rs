@@ -74,7 +74,7 @@ impl Terminal {
     /// Says something, unless asked to be quiet.
     pub fn say(&self, text: &str) {
         if !self.quiet {
-            self.line(text);
+            self.line(&visible(text));
         }
     }
 
@@ -83,8 +83,10 @@ impl Terminal {
         if let Some(running) = self.bar().take() {
             running.bar.abandon();
         }
-        self.line(&format!("{} {error}", self.painted("error:", "31;1")));
+        let message = visible(&error.to_string());
+        self.line(&format!("{} {message}", self.painted("error:", "31;1")));
         if let Some(hint) = error.hint() {
+            let hint = visible(&hint);
             self.line(&format!("\n{} {hint}", self.painted("hint:", "36;1")));
         }
     }
@@ -126,12 +128,17 @@ impl Terminal {
             }
             _ => "{prefix:<11} {wide_bar} {pos}/{len}  {per_sec}  {eta} left",
         };
+        let unit = if stage == Stage::Caching {
+            "views"
+        } else {
+            "images"
+        };
         let style = ProgressStyle::with_template(template)
             .expect("the template is ours")
             .with_key(
                 "per_sec",
-                |state: &indicatif::ProgressState, out: &mut dyn std::fmt::Write| {
-                    let _ = write!(out, "{:.1}/s", state.per_sec());
+                move |state: &indicatif::ProgressState, out: &mut dyn std::fmt::Write| {
+                    let _ = write!(out, "{:.1} {unit}/s", state.per_sec());
                 },
             );
         bar.set_style(style.progress_chars("━━─"));
@@ -188,6 +195,18 @@ impl Terminal {
             self.say(&format!("            {text}"));
         }
     }
+}
+
+/// A text whose control characters show instead of act: the name of a file may hold any of them, and
+/// must not recolour the terminal, ring its bell or rewrite its lines.
+fn visible(text: &str) -> String {
+    let shown = |c: char| match c {
+        '\n' => c,
+        '\0'..='\x1f' => char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}'),
+        c if c.is_control() => '\u{fffd}',
+        c => c,
+    };
+    text.chars().map(shown).collect()
 }
 
 fn title(stage: Stage) -> &'static str {
@@ -249,6 +268,7 @@ impl Observer for Terminal {
                 self.note(format!("epoch {epoch}  loss {loss:.3}{accuracy}"));
             }
             Event::Warning { message } => {
+                let message = visible(message);
                 self.line(&format!("{} {message}", self.painted("warning:", "33;1")))
             }
             Event::Caching { bytes, path } => {
@@ -269,5 +289,16 @@ impl Observer for Terminal {
 
     fn stop_requested(&self) -> bool {
         self.stop.is_requested()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_steer_the_terminal() {
+        assert_eq!(visible("a\x1b[31mb\x07\rc\u{9b}d"), "a␛[31mb␇␍c\u{fffd}d");
+        assert_eq!(visible("猫.jpg: two\nlines"), "猫.jpg: two\nlines");
     }
 }

@@ -14,8 +14,9 @@ const UNSURE: f64 = 0.5;
 /// From here on half of the nearest images disagree.
 const DISAGREEING: f64 = 0.5;
 
-/// From here on the second-best class is nearly as near as the best; 0.5 would be a tie.
-const NEARLY_TIED: f64 = 0.4;
+/// From here on the second-best class is at least as near as the best. (Well-separated images have 0.3
+/// and more: the figure compares two distances, and no class is very far.)
+const TIED: f64 = 0.5;
 
 /// An image is unlike its class if it is so many standard deviations below the mean …
 const DEVIATIONS: f64 = 2.5;
@@ -32,7 +33,7 @@ pub enum Doubt {
     NeighboursSay(usize),
     /// The nearest images disagree among each other; u_nc.
     Disagreement(f64),
-    /// A second class is nearly as near; u_cs.
+    /// A second class is at least as near; u_cs.
     SecondClass(f64),
     /// The label has a small probability.
     Unsure(f64),
@@ -76,7 +77,7 @@ pub fn of(image: &Image, usual: Option<Usual>) -> Vec<Doubt> {
             .then_some(Doubt::Undecided(image.unknown)),
         (image.refined != image.class).then_some(Doubt::NeighboursSay(image.refined)),
         above(image.u_nc, DISAGREEING).map(Doubt::Disagreement),
-        above(image.u_cs, NEARLY_TIED).map(Doubt::SecondClass),
+        above(image.u_cs, TIED).map(Doubt::SecondClass),
         (image.confidence < UNSURE).then_some(Doubt::Unsure(image.confidence)),
         unlike,
         (image.changed == Some(true)).then_some(Doubt::Unsettled),
@@ -87,6 +88,19 @@ pub fn of(image: &Image, usual: Option<Usual>) -> Vec<Doubt> {
 }
 
 impl Doubt {
+    /// The kind of reason, for many images at once.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::Undecided(_) => "undecided between known and new",
+            Self::NeighboursSay(_) => "the images most like it have another label",
+            Self::Disagreement(_) => "the images most like it disagree",
+            Self::SecondClass(_) => "a second class is at least as near",
+            Self::Unsure(_) => "low confidence",
+            Self::Unlike(_) => "unlike the others of its class",
+            Self::Unsettled => "its label still changed in the last epochs",
+        }
+    }
+
     /// The reason as half a sentence.
     pub fn words(self, classes: &[Class]) -> Markup {
         html! {
@@ -100,7 +114,7 @@ impl Doubt {
                     }
                 },
                 Self::Disagreement(figure) => { "the images most like it disagree about the label (" (decimal(figure, 2)) ")" },
-                Self::SecondClass(figure) => { "a second class is nearly as near (" (decimal(figure, 2)) ")" },
+                Self::SecondClass(figure) => { "a second class is at least as near (" (decimal(figure, 2)) ")" },
                 Self::Unsure(share) => { "low confidence: " (percent(share)) },
                 Self::Unlike(cosine) => { "unlike the others of its class (" (decimal(cosine, 2)) ")" },
                 Self::Unsettled => "its label still changed in the last epochs",
@@ -125,7 +139,7 @@ mod tests {
         doubted.unknown = 0.25;
         doubted.refined = 1;
         doubted.u_nc = Some(0.5);
-        doubted.u_cs = Some(0.4);
+        doubted.u_cs = Some(0.5);
         doubted.confidence = 0.49;
         doubted.typicality = Some(0.1);
         doubted.changed = Some(true);
@@ -137,7 +151,7 @@ mod tests {
             Doubt::Undecided(0.25),
             Doubt::NeighboursSay(1),
             Doubt::Disagreement(0.5),
-            Doubt::SecondClass(0.4),
+            Doubt::SecondClass(0.5),
             Doubt::Unsure(0.49),
             Doubt::Unlike(0.1),
             Doubt::Unsettled,
@@ -150,7 +164,7 @@ mod tests {
         let mut image = image("a", 0);
         image.unknown = 0.24;
         image.u_nc = Some(0.49);
-        image.u_cs = Some(0.39);
+        image.u_cs = Some(0.49);
         image.confidence = 0.5;
         image.typicality = Some(0.31);
         image.changed = None;

@@ -6,8 +6,11 @@ use crate::doubts::{self, Doubt, Usual};
 use crate::words::{self, percent, visible};
 use crate::{Class, ClassKind, Image, Report, picture};
 
-/// Up to this many images, each has a large view; of more, only those that are shown somewhere.
+/// Up to this many images, each has a large view.
 pub const VIEWS: usize = 2_500;
+
+/// Of more, those that are shown somewhere have one, and then the most doubtful, up to so many.
+const SOME_VIEWS: usize = 1_200;
 
 /// As many images in each strip of a card.
 pub const STRIP: usize = 6;
@@ -63,6 +66,13 @@ impl<'a> Gallery<'a> {
         };
         let featured = gallery.featured();
         featured.iter().for_each(|&i| gallery.viewed[i] = true);
+        let taken = gallery.viewed.iter().filter(|&&yes| yes).count();
+        let further = gallery.doubtful.iter().filter(|&&i| !gallery.viewed[i]);
+        let further: Vec<usize> = further
+            .copied()
+            .take(SOME_VIEWS.saturating_sub(taken))
+            .collect();
+        further.into_iter().for_each(|i| gallery.viewed[i] = true);
         let beside = featured.iter().flat_map(|&i| gallery.neighbours(i));
         let wanted: Vec<usize> = featured
             .iter()

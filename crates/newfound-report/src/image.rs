@@ -26,7 +26,7 @@ pub struct Image {
     pub refined: usize,
     /// u_nc, 0–1: how much its nearest images disagree about the label.
     pub u_nc: Option<f64>,
-    /// u_cs, 0–0.5: how near the second-best class is; 0.5 if just as near as the best.
+    /// u_cs, 0–1: how near the second-best class is; 0.5 if just as near as the best, more if nearer.
     pub u_cs: Option<f64>,
     /// The best guesses, most probable first; three are shown.
     pub guesses: Vec<Guess>,

@@ -1,7 +1,7 @@
 //! The page that shows what a run has found, and whether to believe it.
 //!
 //! Plain data in, one HTML file out: [`render`] turns a [`Report`] into a page that opens by double
-//! click, needs no network, no server and no script, and reads well in the light, in the dark, on a
+//! click, needs no network and no server, works without scripts, and reads well in the light, in the dark, on a
 //! phone and on paper. This crate knows nothing of tensors, models or run folders.
 //!
 //! ```text
@@ -20,7 +20,8 @@
 //! # Invariants
 //!
 //! - **Nothing from outside is trusted.** Names of files and classes are escaped wherever they stand,
-//!   and the page's own content policy forbids scripts and every request.
+//!   and the page's own content policy forbids every request and every script but one: the few lines of
+//!   `script.js`, told by their hash, which add keys and nothing else.
 //! - **The page is a function of the report.** No clock, no random number, no hash order.
 //! - **No figure is made up.** What is absent or not a number is shown as a dash and not drawn.
 //!
@@ -37,7 +38,8 @@
 //! # Size
 //!
 //! The page stays below 15 MB however many images there are: pictures take at most
-//! [`PICTURE_BYTES`], of more than 2,500 images only those on a card or in a list can be seen large,
+//! [`PICTURE_BYTES`], of more than 2,500 images only those on a card or in a list and the most
+//! doubtful ones can be seen large,
 //! and a map has 5,000 marks. What was left out is said on the page. [`picture_budget`] tells how
 //! large a picture should be so that all fit.
 
@@ -48,6 +50,7 @@ mod image;
 mod charts;
 mod doubts;
 mod gallery;
+mod script;
 mod page;
 mod overview;
 mod found;

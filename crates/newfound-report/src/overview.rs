@@ -1,15 +1,20 @@
 //! The head of the page: what was adapted, and the result in a few sentences.
 
+use std::collections::BTreeMap;
+
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 
 use crate::found::discovered;
-use crate::gallery::Gallery;
+use crate::gallery::{Gallery, STRIP};
 use crate::words::{self, counted, percent};
 use crate::{Class, ClassKind, Report, evaluation};
 
 /// As many discovered classes are named in the answer.
 const NAMED: usize = 12;
+
+/// As many reasons to doubt a label are named in the answer.
+const REASONS: usize = 3;
 
 /// What was adapted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -166,10 +171,27 @@ fn doubtful(gallery: &Gallery) -> Markup {
     let (doubtful, all) = (gallery.doubtful.len(), gallery.images.len());
     html! {
         @if doubtful == 0 { "None." } @else {
-            (words::count(doubtful)) " of " (words::count(all)) " (" (percent(doubtful as f64 / all as f64)) "): "
-            a href="#doubtful" { "which, and why" }
+            (words::count(doubtful)) " of " (words::count(all)) " (" (percent(doubtful as f64 / all as f64)) "), most often because: "
+            @for (i, (kind, n)) in reasons(gallery).into_iter().enumerate() {
+                @if i > 0 { "; " }
+                (kind) " " span.count { "(" (words::count(n)) ")" }
+            }
+            ". " a href="#doubtful" { "Which, and why" }
+            div { @for &image in gallery.doubtful.iter().take(STRIP) { (gallery.tile(image)) " " } }
         }
     }
+}
+
+/// The commonest reasons to doubt a label, each with the number of images.
+fn reasons(gallery: &Gallery) -> Vec<(&'static str, usize)> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for doubt in gallery.doubts.iter().flatten() {
+        *counts.entry(doubt.kind()).or_default() += 1;
+    }
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_by_key(|&(_, n)| std::cmp::Reverse(n));
+    counts.truncate(REASONS);
+    counts
 }
 
 /// Measured if there are labels; otherwise what the run itself tells.

@@ -3,7 +3,9 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::gallery::Gallery;
-use crate::{Report, evaluation, evidence, found, making, map, next, overview, view, words};
+use crate::{
+    Report, evaluation, evidence, found, making, map, next, overview, script, view, words,
+};
 
 const STYLE: &str = concat!(
     include_str!("style/page.css"),
@@ -12,9 +14,15 @@ const STYLE: &str = concat!(
     include_str!("style/compare.css"),
 );
 
-/// The browser's own guard behind our escaping: no script and no request, whatever a name contains.
-const POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; \
-                      base-uri 'none'; form-action 'none'";
+/// The browser's own guard behind our escaping: no request and no script but ours, whatever a name
+/// contains.
+fn policy() -> String {
+    format!(
+        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src '{}'; \
+         base-uri 'none'; form-action 'none'",
+        script::HASH
+    )
+}
 
 /// Everything around the content. The rules are our own text: no name from outside is in them.
 pub fn document(title: &str, rules: &str, body: Markup) -> Markup {
@@ -23,7 +31,7 @@ pub fn document(title: &str, rules: &str, body: Markup) -> Markup {
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta http-equiv="Content-Security-Policy" content=(policy());
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (title) }
@@ -71,6 +79,7 @@ pub fn page(report: &Report) -> Markup {
         (overview::header(report, &gallery, warnings.len()))
         (body(&sections(report, &gallery, &warnings)))
         (view::views(&gallery))
+        (script::script())
     };
     document(&title, &rules, content)
 }

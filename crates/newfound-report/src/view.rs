@@ -2,7 +2,7 @@
 //!
 //! A view is an element that is shown while the address names it (`:target`). So every image has an
 //! address, the browser's *back* leads from neighbour to neighbour the way one came, and no script is
-//! needed. (A `popover` would close with Escape, but a neighbour of a neighbour may be an image that
+//! needed; where scripts are allowed, Escape and the arrow keys follow its links. (A `popover` would close with Escape, but a neighbour of a neighbour may be an image that
 //! is already open, and that cannot be opened a second time.)
 
 use maud::{Markup, html};
@@ -20,18 +20,35 @@ pub const CLOSED: &str = "page";
 
 /// All views.
 pub fn views(gallery: &Gallery) -> Markup {
+    let beside = beside(gallery);
     html! {
         i id=(CLOSED) {}
-        @for image in (0..gallery.images.len()).filter(|&i| gallery.viewed[i]) { (view(gallery, image)) }
+        @for image in (0..gallery.images.len()).filter(|&i| gallery.viewed[i]) { (view(gallery, image, beside[image])) }
     }
 }
 
-fn view(gallery: &Gallery, index: usize) -> Markup {
+/// For each image, those before and after it in its class, the most typical first.
+fn beside(gallery: &Gallery) -> Vec<[Option<usize>; 2]> {
+    let mut beside = vec![[None; 2]; gallery.images.len()];
+    for strips in &gallery.strips {
+        let shown = strips.all.iter().copied().filter(|&i| gallery.viewed[i]);
+        let shown: Vec<usize> = shown.collect();
+        for pair in shown.windows(2) {
+            beside[pair[0]][1] = Some(pair[1]);
+            beside[pair[1]][0] = Some(pair[0]);
+        }
+    }
+    beside
+}
+
+fn view(gallery: &Gallery, index: usize, [before, after]: [Option<usize>; 2]) -> Markup {
     let image = &gallery.images[index];
     html! {
         div.view id={ "i" (index) } {
             p {
-                a href={ "#" (CLOSED) } { "Close" }
+                a href={ "#" (CLOSED) } data-key="Escape" { "Close" }
+                @if let Some(i) = before { " " a href={ "#i" (i) } data-key="ArrowLeft" { "Previous" } }
+                @if let Some(i) = after { " " a href={ "#i" (i) } data-key="ArrowRight" { "Next" } }
                 @if gallery.classes.get(image.class).is_some_and(|class| class.count > 0) {
                     " " a href={ "#c" (image.class) } { "Its class" }
                 }
@@ -153,7 +170,7 @@ pub fn note(gallery: &Gallery) -> Markup {
         @if viewed < all {
             p.aside {
                 "With " (words::count(all)) " images, only the " (words::count(viewed))
-                " on the cards and in the lists can be seen large, so that this page stays small."
+                " on the cards and in the lists, and the most doubtful ones, can be seen large, so that this page stays small."
             }
         }
         @if missing > 0 {

@@ -1,7 +1,7 @@
 //! The page as a browser sees it: loaded, measured, used, photographed and printed by Chromium.
 //!
 //! Where no Chromium is installed these tests say so and pass; `CHROMIUM` names one that is not on
-//! the path.
+//! the path, and with `NEWFOUND_REQUIRE_CHROMIUM` they fail without one.
 
 use browser::{Chromium, answer};
 use newfound_report::*;
@@ -27,12 +27,13 @@ fn it_loads_without_a_network_and_names_stay_text() {
     let Some(chromium) = Chromium::find("loads") else {
         return;
     };
-    for page in [
-        render(&hostile()),
-        render_comparison(&example::comparison()),
+    for (page, scripts) in [
+        (render(&hostile()), 1),
+        (render_comparison(&example::comparison()), 0),
     ] {
         let (dom, errors) = chromium.dom(&[], &chromium.write("page.html", &page));
-        assert!(!dom.contains("<script"), "a name became a script");
+        let found = dom.matches("<script").count();
+        assert_eq!(found, scripts, "a name became a script");
         assert!(!dom.contains("<img"), "a name became a picture");
         assert!(dom.trim_end().ends_with("</html>"));
         // The page's own policy forbids nothing that the page itself does.
@@ -99,25 +100,61 @@ fn images_open_large_and_the_legend_hides_classes() {
          await click('#i6 a[href=\"#page\"]');\
          say('again', shown('#i6'));\
          say('picture', picture.naturalWidth + ' ' + style(page.querySelector('.card .p0')).backgroundImage.includes(picture.src));\
-         say('mark', shown('.points .k0'));\
+         say('mark', shown('.points path.k0') + ' ' + shown('.points div.k0'));\
          await click('#k0');\
-         say('hidden', shown('.points .k0') + ' ' + shown('.points .k4'));\
-         const colour = () => style(page.querySelector('.points .k4')).backgroundColor;\
+         say('hidden', shown('.points path.k0') + ' ' + shown('.points div.k0') + ' ' + shown('.points div.k4'));\
+         const colour = () => style(page.querySelector('.points path.k4')).fill;\
          const byClass = colour();\
          await click('#by-truth');\
-         say('truth', shown('.points .k0') + ' ' + (colour() !== byClass) + ' ' + shown('.classes') + ' ' + shown('.truths'));\
+         say('truth', shown('.points div.k0') + ' ' + shown('.by-class') + ' ' + shown('.by-truth') + ' ' + shown('.classes') + ' ' + shown('.truths'));\
+         await click('#by-kind');\
+         say('kind', colour() !== byClass);\
          await click('.map button');\
-         say('reset', shown('.points .k0') + ' ' + (colour() === byClass));",
+         say('reset', shown('.points div.k0') + ' ' + (colour() === byClass));",
     );
     assert_eq!(answer(&answers, "closed"), "none");
     assert_eq!(answer(&answers, "open"), "grid");
     assert_eq!(answer(&answers, "neighbour"), "none grid");
     assert_eq!(answer(&answers, "again"), "none");
     assert_eq!(answer(&answers, "picture"), "16 true");
-    assert_eq!(answer(&answers, "mark"), "block");
-    assert_eq!(answer(&answers, "hidden"), "none block");
-    assert_eq!(answer(&answers, "truth"), "block true none block");
+    assert_eq!(answer(&answers, "mark"), "inline block");
+    assert_eq!(answer(&answers, "hidden"), "none none block");
+    assert_eq!(answer(&answers, "truth"), "block none block none block");
+    assert_eq!(answer(&answers, "kind"), "true");
     assert_eq!(answer(&answers, "reset"), "block true");
+}
+
+#[test]
+fn keys_walk_through_the_images_and_close_them() {
+    let Some(chromium) = Chromium::find("keys") else {
+        return;
+    };
+    let answers = chromium.measure_scripted(
+        &render(&example::report()),
+        1280,
+        "const pause = () => new Promise((done) => setTimeout(done, 100));\
+         const press = async (key) => { frame.contentWindow.dispatchEvent(new frame.contentWindow.KeyboardEvent('keydown', { key })); await pause(); };\
+         const link = page.querySelector('.card a.p');\
+         link.focus(); link.click(); await pause();\
+         const shown = () => page.querySelector('.view:target')?.id ?? 'none';\
+         const first = shown();\
+         say('opened', first !== 'none');\
+         say('focus', page.activeElement.textContent);\
+         await press('ArrowRight');\
+         say('next', shown() !== first && shown() !== 'none');\
+         await press('ArrowLeft');\
+         say('back', shown() === first);\
+         await press('\"]');\
+         await press('Escape');\
+         say('closed', shown());\
+         say('returned', page.activeElement === link);",
+    );
+    assert_eq!(answer(&answers, "opened"), "true");
+    assert_eq!(answer(&answers, "focus"), "Close");
+    assert_eq!(answer(&answers, "next"), "true");
+    assert_eq!(answer(&answers, "back"), "true");
+    assert_eq!(answer(&answers, "closed"), "none");
+    assert_eq!(answer(&answers, "returned"), "true");
 }
 
 #[test]

@@ -120,7 +120,11 @@ fn header(comparison: &Comparison, agreement: &Agreement) -> Markup {
                 @if let Some(best) = figures::best(&comparison.runs) {
                     p { (words::name(&best.name)) " has the best HOS." }
                 } @else if comparison.runs.len() > 1 {
-                    p { "Without labels there is no telling which run is better: look at the images where they differ." }
+                    @if comparison.runs.iter().any(|run| run.scores.is_none()) {
+                        p { "Without labels there is no telling which run is better: look at the images where they differ." }
+                    } @else {
+                        p { "By the labels, no run is ahead of all others: look at the images where they differ." }
+                    }
                 }
                 p.aside {
                     @if agreement.shared == 0 { "No image was seen by more than one run." } @else {

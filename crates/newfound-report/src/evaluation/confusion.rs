@@ -19,6 +19,16 @@ pub struct Confusion {
 }
 
 impl Confusion {
+    /// Labels may name many classes that have nothing to do with these images.
+    fn matters(&self, row: usize) -> bool {
+        row < self.known || self.counts[row].iter().any(|&n| n > 0)
+    }
+
+    /// The first row of a class that was new to the model.
+    fn first_new(&self) -> Option<usize> {
+        (self.known..self.counts.len()).find(|&row| self.matters(row))
+    }
+
     /// A known image is right in its own column, a new one in any new column.
     fn is_right(&self, row: usize, column: usize) -> bool {
         if row < self.known {
@@ -49,7 +59,7 @@ pub fn table(confusion: &Confusion) -> Markup {
                             }
                         }
                     }
-                    tbody { @for row in 0..confusion.counts.len() { (line(confusion, row)) } }
+                    tbody { @for row in (0..confusion.counts.len()).filter(|&row| confusion.matters(row)) { (line(confusion, row)) } }
                 }
             }
         }
@@ -61,7 +71,7 @@ fn line(confusion: &Confusion, row: usize) -> Markup {
     let total = counts.iter().sum::<usize>().max(1);
     let truth = confusion.rows.get(row).map_or("", String::as_str);
     html! {
-        tr.border[row == confusion.known] {
+        tr.border[Some(row) == confusion.first_new()] {
             th scope="row" title=(visible(truth)) { (words::name(truth)) }
             @for (column, &n) in counts.iter().enumerate() {
                 td class=(class(confusion, row, column, n)) style=[shade(n, total)] {

@@ -23,6 +23,13 @@ pub struct ClassScore {
     pub source_accuracy: Option<f64>,
 }
 
+impl ClassScore {
+    /// Labels may name many classes that have nothing to do with these images.
+    fn matters(&self) -> bool {
+        self.kind == ClassKind::Known || self.images > 0
+    }
+}
+
 pub fn chart(classes: &[ClassScore]) -> Markup {
     let compared = classes.iter().any(|class| class.source_accuracy.is_some());
     html! {
@@ -31,7 +38,7 @@ pub fn chart(classes: &[ClassScore]) -> Markup {
             "Known classes: images that were given to the right class. New classes: images that were recognised as new, in whatever class. Long bars are good, and longer than before is better."
             @if compared { " The mark across a bar is the model before the adaptation." }
         }
-        (bars(&classes.iter().map(bar).collect::<Vec<_>>()))
+        (bars(&classes.iter().filter(|class| class.matters()).map(bar).collect::<Vec<_>>()))
     }
 }
 

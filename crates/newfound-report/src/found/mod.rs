@@ -21,7 +21,7 @@ pub struct Class {
     pub confidence: Option<f64>,
     /// Mean u_nc, 0–1: how much an image's neighbours disagree about its label.
     pub u_nc: Option<f64>,
-    /// Mean u_cs, 0–0.5: how near the second-best class is.
+    /// Mean u_cs, 0–1: how near the second-best class is; 0.5 if just as near as the best.
     pub u_cs: Option<f64>,
     /// The known class whose centre is nearest to its own; for a known class, the nearest other one.
     pub nearest: Option<Nearest>,
@@ -29,11 +29,24 @@ pub struct Class {
     pub consistency: Option<f64>,
     /// How well it stands apart from all other classes, −1–1: the mean over its images of
     /// `(b − a) / max(a, b)`, where a is the cosine distance to its own centre and b that to the
-    /// nearest other centre (the simplified silhouette). Discovered classes are sorted by it.
+    /// nearest other centre (the simplified silhouette).
     pub separation: Option<f64>,
     /// What speaks against it, each as a sentence for people: `Half of its images are nearer to
     /// mug.` A discovered class with a doubt is called doubtful. Emptiness need not be mentioned.
     pub doubts: Vec<String>,
+}
+
+impl Class {
+    /// How distinct and how consistent it is, −2–1: how far it stands apart, less what the neighbours of
+    /// its images dispute.
+    ///
+    /// Standing apart alone is not enough: a handful of images is always near its own centre.
+    pub(crate) fn clarity(&self) -> f64 {
+        let finite = |figure: Option<f64>| figure.filter(|figure| figure.is_finite());
+        finite(self.separation).map_or(f64::NEG_INFINITY, |separation| {
+            separation - finite(self.u_nc).unwrap_or(0.0)
+        })
+    }
 }
 
 /// A class and how far away it is.
@@ -66,24 +79,17 @@ impl ClassKind {
 }
 
 /// The discovered classes by how distinct and consistent they are, the clearest first; where that
-/// was not measured, by size. Empty ones come last.
+/// was not measured, by size. Doubtful ones come after the others, empty ones last.
 pub fn discovered(classes: &[Class]) -> Vec<usize> {
     let kept = |&i: &usize| classes[i].kind == ClassKind::Discovered;
     let mut order: Vec<usize> = (0..classes.len()).filter(kept).collect();
-    let separation = |class: &Class| class.separation.filter(|figure| figure.is_finite());
-    let clear = |class: &Class| {
-        (
-            class.count > 0,
-            separation(class).unwrap_or(f64::NEG_INFINITY),
-        )
-    };
     // A stable sort: equals keep their order.
     order.sort_by(|&a, &b| {
         let (a, b) = (&classes[a], &classes[b]);
-        let ((full_a, clear_a), (full_b, clear_b)) = (clear(a), clear(b));
-        full_b
-            .cmp(&full_a)
-            .then(clear_b.total_cmp(&clear_a))
+        let full = |class: &Class| (class.count > 0, class.doubts.is_empty());
+        full(b)
+            .cmp(&full(a))
+            .then(b.clarity().total_cmp(&a.clarity()))
             .then(b.count.cmp(&a.count))
     });
     order
@@ -115,7 +121,7 @@ fn meanings() -> Markup {
             }
             div {
                 dt { "second class " (u("cs")) }
-                dd { "How near the second-best class is: 0 if far away, 0.5 if just as near. Low is good." }
+                dd { "How near the second-best class is: 0 if far away, 0.5 if just as near, more if it is even nearer. Low is good." }
             }
             div { dt { "likeness" } dd { "How much the images of the class resemble each other, up to 1. High is good." } }
             div {
@@ -140,7 +146,7 @@ fn group(gallery: &Gallery, title: &str, classes: &[usize], nothing_in: &str) ->
         h3 { (title) " " span.count { (counted(images, "image", "images")) } }
         @if classes.is_empty() { p.aside { "There are none in this model." } }
         @if clearest_first {
-            p { "The clearest first: those that stand apart and whose images resemble each other. Further down, look twice." }
+            p { "The clearest first: those that stand apart and whose images keep to themselves. Further down, look twice." }
         }
         div.cards { @for class in full { (card::card(gallery, class)) } }
         @if !empty.is_empty() {

@@ -51,9 +51,10 @@ impl<'a> Truths<'a> {
         Self { names }
     }
 
-    /// The place of a name in the list.
-    pub fn index(&self, name: &str) -> Option<usize> {
-        self.names.iter().position(|&(_, known)| known == name)
+    /// The place of an image's true class in the list.
+    pub fn of_image(&self, gallery: &Gallery, image: usize) -> Option<usize> {
+        let truth = gallery.images[image].truth.as_deref()?;
+        self.names.iter().position(|&(_, name)| name == truth)
     }
 }
 
@@ -86,7 +87,7 @@ pub fn legend(gallery: &Gallery, truths: &Truths) -> Markup {
             @for (index, class) in full {
                 label class={ "k" (index) } {
                     input type="checkbox" id={ "k" (index) } checked;
-                    i.mark {} b { (marks::short(gallery.classes, index)) } " " (words::name(&class.name)) " "
+                    (marks::sample(index)) b { (marks::short(gallery.classes, index)) } " " (words::name(&class.name)) " "
                     span.count { (words::count(class.count)) }
                 }
             }
@@ -94,10 +95,10 @@ pub fn legend(gallery: &Gallery, truths: &Truths) -> Markup {
         @if !truths.names.is_empty() {
             fieldset.legend.truths {
                 legend { "True classes" }
-                @for (index, (_, name)) in truths.names.iter().enumerate() {
+                @for (index, &(number, name)) in truths.names.iter().enumerate() {
                     label class={ "t" (index) } {
                         input type="checkbox" id={ "t" (index) } checked;
-                        i.mark {} " " (words::name(name))
+                        (marks::sample(number)) " " (words::name(name))
                     }
                 }
             }

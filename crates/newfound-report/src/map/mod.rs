@@ -1,10 +1,14 @@
 //! The map: what looks alike to the model lies close together, before and after the adaptation.
 //!
-//! A point is a link to the image's view, placed by two variables; the style sheet gives it the
-//! colour and the shape of its class and shows its picture while the pointer rests on it.
+//! What is seen are outlines, one for each class. On top of them lie the points, which are never seen
+//! themselves: each is a link to the image's view, placed by two variables, and shows the picture while
+//! the pointer rests on it. Points are grouped by class, so that one rule hides them all.
 
 mod legend;
 mod marks;
+mod shapes;
+
+use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 
@@ -20,6 +24,10 @@ const TABBED: usize = 300;
 
 /// With more points than this, the marks are small.
 const DENSE: usize = 1_500;
+
+/// Radius of a mark, and of a small one, in the units of the outlines.
+const RADIUS: f64 = 10.0;
+const SMALL: f64 = 6.5;
 
 /// Distance of the outermost points from the frame, in percent of its width.
 const MARGIN: f64 = 3.0;
@@ -50,6 +58,11 @@ pub fn section(gallery: &Gallery) -> Option<Markup> {
     }
     let truths = Truths::of(gallery);
     let left_out = drawn.iter().filter(|&&yes| !yes).count();
+    let radius = if drawn.len() - left_out > DENSE {
+        SMALL
+    } else {
+        RADIUS
+    };
     Some(html! {
         p {
             "Each mark is an image, and images that look alike to the model lie close together. "
@@ -58,7 +71,7 @@ pub fn section(gallery: &Gallery) -> Option<Markup> {
             "Marks have the colour and shape of the class that the adapted model gives, also on the map before. Rest on a mark to see the image, select it to see why."
         }
         @if left_out > 0 { p.aside { (words::counted(left_out, "image is", "images are")) " not drawn." } }
-        form.map.dense[drawn.len() - left_out > DENSE] {
+        form.map {
             (legend::controls(&truths))
             (legend::legend(gallery, &truths))
             p.skip { a href="#believe" { "Skip the map" } }
@@ -66,7 +79,11 @@ pub fn section(gallery: &Gallery) -> Option<Markup> {
                 @for (title, places) in &maps {
                     figure {
                         figcaption { b { (title) } }
-                        div.points role="group" aria-label=(title) { (points(gallery, places, &truths)) }
+                        div.points role="group" aria-label=(title) {
+                            (marks::outlines(gallery, places, &truths, radius))
+                            (points(gallery, places, &truths))
+                            (marks::numbers(gallery, places))
+                        }
                     }
                 }
             }
@@ -110,42 +127,35 @@ fn fitted(mut places: Places) -> Places {
     places.into_iter().map(|place| place.map(fit)).collect()
 }
 
+/// The points, those of the same class and the same true class together.
 fn points(gallery: &Gallery, places: &Places, truths: &Truths) -> Markup {
     let tabbed = places.iter().flatten().count() <= TABBED;
-    let index = if tabbed { None } else { Some("-1") };
+    let mut groups: BTreeMap<(usize, Option<usize>), Vec<usize>> = BTreeMap::new();
+    for i in (0..places.len()).filter(|&i| places[i].is_some()) {
+        let group = (gallery.images[i].class, truths.of_image(gallery, i));
+        groups.entry(group).or_default().push(i);
+    }
     html! {
-        @for (i, place) in places.iter().enumerate() {
-            @if let Some([x, y]) = place {
-                @let (class, text) = (class(gallery, i, truths), gallery.caption(i));
-                @let style = format!("--x:{x:.1};--y:{y:.1}");
-                @if gallery.viewed[i] {
-                    a class=(class) href={ "#i" (i) } tabindex=[index] aria-label=(text) style=(style) {}
-                } @else {
-                    i class=(class) aria-label=(text) style=(style) {}
-                }
+        @for ((class, truth), images) in &groups {
+            div class={ "k" (class) @if let Some(truth) = truth { " t" (truth) } } {
+                @for &i in images { @if let Some(place) = places[i] { (point(gallery, i, place, tabbed)) } }
             }
         }
-        (marks::numbers(gallery, places))
     }
 }
 
-/// Its class, its true class, whether it is doubtful, and its picture.
-fn class(gallery: &Gallery, image: usize, truths: &Truths) -> String {
-    let mut class = format!("k{}", gallery.images[image].class);
-    if let Some(truth) = gallery.images[image]
-        .truth
-        .as_deref()
-        .and_then(|truth| truths.index(truth))
-    {
-        class += &format!(" t{truth}");
+fn point(gallery: &Gallery, image: usize, [x, y]: [f64; 2], tabbed: bool) -> Markup {
+    let index = if tabbed { None } else { Some("-1") };
+    let picture = gallery.pictured[image].then(|| format!("p{image}"));
+    let text = gallery.caption(image);
+    let style = format!("--x:{x:.1};--y:{y:.1}");
+    html! {
+        @if gallery.viewed[image] {
+            a class=[picture] href={ "#i" (image) } tabindex=[index] aria-label=(text) style=(style) {}
+        } @else {
+            i class=[picture] aria-label=(text) style=(style) {}
+        }
     }
-    if !gallery.doubts[image].is_empty() {
-        class += " d";
-    }
-    if gallery.pictured[image] {
-        class += &format!(" p{image}");
-    }
-    class
 }
 
 #[cfg(test)]

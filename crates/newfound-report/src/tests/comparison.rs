@@ -1,6 +1,7 @@
 //! The page with several runs.
 
-use super::{BREAKOUT, HOSTILE, assert_sound, occurrences};
+use super::names::{BREAKOUT, HOSTILE};
+use super::{assert_sound, occurrences};
 use crate::example::comparison;
 use crate::*;
 

@@ -20,7 +20,8 @@ fn a_view_shows_the_reason_for_the_label() {
     let (_, view) = page.split_once("id=\"i5\"").expect("its view");
     let view = view.split_once("class=\"view\"").expect("the next one").0;
     for part in [
-        "<a href=\"#page\">Close</a>",
+        "<a href=\"#page\" data-key=\"Escape\">Close</a>",
+        "<a href=\"#i4\" data-key=\"ArrowLeft\">Previous</a>",
         "<h2>site/5.png</h2>",
         "<strong class=\"known\">cat</strong> 91\u{a0}% · truly <b>dog</b>: wrong",
         "<li style=\"--w:91%\">cat 91\u{a0}%</li>",
@@ -107,16 +108,18 @@ fn the_map_needs_places_and_shows_truth_only_if_it_is_known() {
     assert!(page.contains("id=\"by-truth\""));
     assert!(
         page.contains(
-            "class=\"k0 t1 d p5\" href=\"#i5\" aria-label=\"site/5.png: cat, 91\u{a0}%\""
+            "<div class=\"k0 t1\"><a class=\"p5\" href=\"#i5\" aria-label=\"site/5.png: cat, 91\u{a0}%\""
         )
     );
+    assert_eq!(occurrences(&page, "class=\"by-truth\""), 2);
+    assert_eq!(occurrences(&page, "<path class=\"k0 d\""), 2);
     for image in &mut report.images {
         image.truth = None;
         image.before = None;
     }
     let page = checked(&report);
     assert_eq!(occurrences(&page, "class=\"points\""), 1);
-    assert!(!page.contains("id=\"by-truth\""));
+    assert!(!page.contains("id=\"by-truth\"") && !page.contains("class=\"by-truth\""));
     report
         .images
         .iter_mut()

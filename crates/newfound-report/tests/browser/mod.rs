@@ -1,11 +1,15 @@
 //! Chromium without a window, driven by its options alone.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// A page that takes longer than this, on a busy machine, does not load at all.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Where this is set, a test without a browser fails.
+const REQUIRED: &str = "NEWFOUND_REQUIRE_CHROMIUM";
 
 /// A browser with a folder of its own.
 pub struct Chromium {
@@ -14,10 +18,11 @@ pub struct Chromium {
 }
 
 impl Chromium {
-    /// `None`, with a word to the reader, where there is no browser.
+    /// `None`, with a word to the reader, where there is no browser; a failure where one is required.
     pub fn find(test: &str) -> Option<Self> {
         let named = std::env::var_os("CHROMIUM").map(PathBuf::from);
-        let folders: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH")?).collect();
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
         let names = ["chromium", "chromium-browser", "google-chrome"];
         let installed = folders
             .iter()
@@ -27,7 +32,11 @@ impl Chromium {
             .chain(installed)
             .find(|path| path.is_file())
         else {
-            println!("{test} was not run: no Chromium is installed, and CHROMIUM names none");
+            let message =
+                format!("{test} was not run: no Chromium is installed, and CHROMIUM names none");
+            assert!(std::env::var_os(REQUIRED).is_none(), "{message}");
+            // Not println!, which is only shown for a test that fails.
+            writeln!(std::io::stderr(), "{message}").expect("a place to complain to");
             return None;
         };
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
@@ -98,9 +107,23 @@ impl Chromium {
         (text(&stdout), text(&stderr))
     }
 
-    /// What a script finds out about a page that has none itself, in a frame of this width: a line
+    /// What a script finds out about a page that may run none itself, in a frame of this width: a line
     /// for each question, `name=answer`.
     pub fn measure(&self, page: &str, width: usize, script: &str) -> String {
+        self.measure_in(
+            "sandbox=\"allow-same-origin allow-forms\"",
+            page,
+            width,
+            script,
+        )
+    }
+
+    /// [`measure`](Self::measure), of a page that may run its own script.
+    pub fn measure_scripted(&self, page: &str, width: usize, script: &str) -> String {
+        self.measure_in("", page, width, script)
+    }
+
+    fn measure_in(&self, sandbox: &str, page: &str, width: usize, script: &str) -> String {
         let framed = self.write("framed.html", page);
         // The first picture of the page is loaded beside it: a script that waited for one would use up
         // its time.
@@ -110,7 +133,7 @@ impl Chromium {
             .and_then(|rest| rest.split(')').next());
         let picture = picture.unwrap_or("data:");
         let wrapper = format!(
-            "<!DOCTYPE html><iframe src=\"{framed}\" style=\"width:{width}px;height:800px;border:0\"></iframe>\
+            "<!DOCTYPE html><iframe {sandbox} src=\"{framed}\" style=\"width:{width}px;height:800px;border:0\"></iframe>\
              <img src=\"{picture}\"><pre></pre><script>onload = async () => {{\
              const frame = document.querySelector('iframe'), page = frame.contentDocument, picture = document.querySelector('img');\
              const say = (name, answer) => document.querySelector('pre').append(name + '=' + answer + '\\n');\

@@ -22,6 +22,9 @@ pub struct Manifest {
     pub model: HashedFile,
     /// The folder or list that was given.
     pub source: String,
+    /// The benchmark's split that was asked for, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<String>,
     /// Every image that was read, in order.
     pub images: Vec<HashedFile>,
     /// Every image that could not be read.

@@ -207,6 +207,9 @@ pub struct PredictArgs {
     /// Largest share of unreadable images that is still accepted; the others are predicted all the same.
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
     pub max_bad: f64,
+    /// Give no label to images as doubtful as this share of the run's own images, the most doubtful of them.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    pub abstain: f64,
     /// About a model made elsewhere.
     #[command(flatten)]
     pub foreign: ForeignArgs,
@@ -230,6 +233,9 @@ pub struct EvaluateArgs {
     /// Which predictions the JSON is about.
     #[arg(long, value_enum, default_value_t = Way::Adapted)]
     pub of: Way,
+    /// Leave out this share of the images, those with the most doubtful labels; the run keeps its scores of all images.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    pub abstain: f64,
 }
 
 /// The ways to predict that a run can be scored for.
@@ -338,4 +344,12 @@ fn private(text: &str) -> Result<Value, String> {
             .map(|count| Value::Integer(i64::from(count)))
             .map_err(|_| "give a number, or auto, or same".to_string()),
     }
+}
+
+/// A share of 1.
+fn share(text: &str) -> Result<f64, String> {
+    let share: Option<f64> = text.parse().ok();
+    share
+        .filter(|share| (0.0..1.0).contains(share))
+        .ok_or_else(|| "give a share from 0 to less than 1, such as 0.1".to_string())
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use newfound::Error;
 use newfound::events::{Event, Observer, Stage, Step, StopFlag};
+use newfound::health::{Health, Predictions, Verdict};
 
 /// Talks to the person at the keyboard.
 pub struct Terminal {
@@ -184,6 +185,28 @@ impl Terminal {
         }
     }
 
+    /// The verdict on a run and what it rests on.
+    fn judge(&self, health: &Health) {
+        let colour = match health.verdict {
+            Verdict::Good => "32;1",
+            Verdict::Doubtful => "33;1",
+            Verdict::Harmful => "31;1",
+        };
+        let name = self.painted(health.verdict.name(), colour);
+        let reasons = match health.reasons.as_slice() {
+            [] => String::new(),
+            reasons => format!(": {}", reasons.join("; ")),
+        };
+        let instead = match health.predictions {
+            Predictions::Adapted => "",
+            Predictions::Clustering => {
+                "; the predictions are those of the clustering, from before the adaptation"
+            }
+            Predictions::Source => "; the predictions are the source model's",
+        };
+        self.say(&format!("verdict     {name}{reasons}{instead}"));
+    }
+
     /// A figure worth showing beside the bar, or as a line where there is none.
     fn note(&self, text: String) {
         let live = self.live;
@@ -278,10 +301,11 @@ impl Observer for Terminal {
                     path.display()
                 ));
             }
-            Event::Estimated(estimate) => self.note(format!(
-                "about {} new classes ({} to {}): {}",
+            Event::Estimated(estimate) => self.say(&format!(
+                "estimate    {} new classes, between {} and {}: {}",
                 estimate.private, estimate.low, estimate.high, estimate.reason
             )),
+            Event::Judged(health) => self.judge(health),
             Event::Step(step) => self.live_note(step),
             Event::Finished { .. } | Event::Checkpoint { .. } => {}
         }

@@ -27,6 +27,10 @@ pub struct Overview {
     pub epochs: usize,
     /// The seed of all random choices.
     pub seed: u64,
+    /// How many new classes there seem to be, and why, in words.
+    pub estimate: Option<String>,
+    /// Whether the result can be believed, and why not, in words.
+    pub verdict: Option<String>,
 }
 
 /// The counts that the summary speaks of.
@@ -60,6 +64,7 @@ pub fn header(report: &Report, gallery: &Gallery, warnings: usize) -> Markup {
         images,
         epochs,
         seed,
+        ..
     } = &report.overview;
     html! {
         header {
@@ -138,6 +143,12 @@ fn shares(known: &Tally, new: &Tally) -> Markup {
 fn answers(report: &Report, gallery: &Gallery) -> Markup {
     html! {
         dl.answers {
+            @if let Some(verdict) = &report.overview.verdict {
+                div { dt { "Can it be believed?" } dd { (verdict) } }
+            }
+            @if let Some(estimate) = &report.overview.estimate {
+                div { dt { "How many new classes are there?" } dd { (estimate) } }
+            }
             div { dt { "Which new classes are there?" } dd { (new_classes(gallery)) } }
             div { dt { "Which images are doubtful?" } dd { (doubtful(gallery)) } }
             div { dt { "Did the adaptation help?" } dd { (helped(report)) } }

@@ -11,10 +11,11 @@ use crate::device::place;
 use crate::error::{Error, Result};
 use crate::images::LabelledList;
 use crate::metrics::calibration::calibration;
+use crate::metrics::coverage::coverage;
 use crate::metrics::{self, Classes, Prediction, Scores, Truth};
 use crate::network::model::{Foreign, Model};
 use crate::request::hash_file;
-use crate::run::{Manifest, Probabilities, RunFolder, read_predictions};
+use crate::run::{Manifest, Probabilities, RunFolder, doubt_limit, read_predictions};
 use crate::weights::Array;
 
 /// Four ways to predict the same images, scored.
@@ -80,8 +81,9 @@ impl Evaluation {
     }
 }
 
-/// Scores every way to predict against the labels of the run's images.
-pub fn evaluate(folder: &RunFolder, labels: &LabelledList) -> Result<Evaluation> {
+/// Scores every way to predict against the labels of the run's images, without the share `abstain` of them whose labels are the most
+/// doubtful.
+pub fn evaluate(folder: &RunFolder, labels: &LabelledList, abstain: f64) -> Result<Evaluation> {
     let description = Model::read(&folder.model(), &Foreign::default())?.description;
     let rows = read_predictions(&folder.predictions())?;
     let outputs = description.classes.len();
@@ -133,6 +135,8 @@ pub fn evaluate(folder: &RunFolder, labels: &LabelledList) -> Result<Evaluation>
             "give the folder the images were read from, or a list of the same images",
         ));
     }
+    let limit = doubt_limit(&rows, abstain);
+    pairs.retain(|&(row, _)| rows[row].doubt() <= limit);
     let truth: Vec<Truth> = pairs.iter().map(|&(_, truth)| truth).collect();
     let predicted = |table: &Array, predict: &dyn Fn(&[f32]) -> Prediction| -> Vec<Prediction> {
         let width = table.shape[1];
@@ -165,6 +169,13 @@ pub fn evaluate(folder: &RunFolder, labels: &LabelledList) -> Result<Evaluation>
     adapted.calibration = calibration(
         stated.map(|(prediction, truth)| (prediction.unknown, matches!(truth, Truth::Private(_)))),
     );
+    let doubts: Vec<f64> = pairs.iter().map(|&(row, _)| rows[row].doubt()).collect();
+    let all = Classes {
+        known: known.clone(),
+        private: private.clone(),
+        proposed: description.private,
+    };
+    adapted.coverage = coverage(&all, &truth, &final_ones, &doubts).unwrap_or_default();
     let labels: Vec<usize> = final_ones
         .iter()
         .map(|prediction| prediction.label)

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde::Serialize;
 
 use crate::discovery::Estimate;
+use crate::health::Health;
 
 /// A stage of the work, in the order they come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -85,6 +86,8 @@ pub enum Event {
     },
     /// How many new classes there seem to be.
     Estimated(Estimate),
+    /// Whether the result can be believed.
+    Judged(Health),
     /// The state was saved.
     Checkpoint {
         /// Where.

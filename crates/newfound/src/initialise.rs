@@ -14,7 +14,9 @@ use crate::config::StartNorm;
 use crate::discovery::{Discovery, Estimate, discover};
 use crate::error::{Error, Result};
 use crate::events::{Event, Stage};
-use crate::network::{Architecture, Head, Parameters};
+use crate::health;
+use crate::network::model::Description;
+use crate::network::{Head, Network, Parameters};
 use crate::run::RunFolder;
 use crate::supply::{Outputs, TestViews, infer_with_body, measure_statistics};
 use crate::weights::{self, Array};
@@ -50,6 +52,9 @@ pub struct ClusteringReport {
     /// How many new classes there seem to be; none where the images were too few.
     #[serde(default)]
     pub estimate: Option<Estimate>,
+    /// Share of the images about which two seeds of clustering agree: [`health::stability`].
+    #[serde(default)]
+    pub stability: Option<f64>,
 }
 
 /// A known class and its cluster.
@@ -65,13 +70,50 @@ pub struct NamedMatch {
     pub doubtful: bool,
 }
 
+impl ClusteringReport {
+    /// That of a run.
+    pub fn read(folder: &RunFolder) -> Result<Self> {
+        let path = folder.clustering();
+        let text = std::fs::read(&path)
+            .map_err(|source| Error::io("read the clustering", &path, source))?;
+        serde_json::from_slice(&text).map_err(|error| {
+            let message = format!(
+                "the clustering cannot be understood ({error}): {}",
+                path.display()
+            );
+            Error::request(message, "it is damaged; run adapt again")
+        })
+    }
+}
+
 /// What stands before the name of a running statistic in the file.
 const STATISTICS: &str = "statistics/";
 
 impl Start {
-    /// The architecture with K outputs.
-    pub fn architecture(&self, job: &Adaptation) -> Architecture {
-        adapted_description(&job.model.description, self.head.outputs() - self.known).architecture
+    /// The model with K outputs.
+    pub fn description(&self, job: &Adaptation) -> Description {
+        adapted_description(&job.model.description, self.head.outputs() - self.known)
+    }
+
+    /// The network and its parameters before the first step.
+    pub fn model(&self, job: &Adaptation, kept: Option<&Activations>) -> (Network, Parameters) {
+        let network = Network::new(self.description(job).architecture, job.engine);
+        let network = unfrozen(network, kept, job.config.train);
+        let mut arrays = job.model.arrays.clone();
+        arrays.extend(self.head.clone().into_arrays());
+        arrays.extend(self.statistics.clone());
+        let parameters = Parameters::from_arrays(network.specs().clone(), arrays, job.device);
+        (network, parameters)
+    }
+
+    /// The source model as it is, without private classes.
+    pub fn of_source(&self, job: &Adaptation) -> Self {
+        Self {
+            clustering: self.source.clone(),
+            statistics: BTreeMap::new(),
+            head: job.model.head(),
+            ..self.clone()
+        }
     }
 
     /// The most probable class of each image: its cluster's.
@@ -221,14 +263,15 @@ pub(crate) fn initialise(
         total: 0,
     });
     let source_head = job.model.head();
-    let found = discover(
-        &features,
-        &body,
-        &source_head.prototypes,
-        job.config.neighbours,
-        job.config.seed,
-        job.device,
-    );
+    let look = |seed: u64| {
+        let (prototypes, k) = (&source_head.prototypes, job.config.neighbours);
+        discover(&features, &body, prototypes, k, seed, job.device)
+    };
+    let found = look(job.config.seed);
+    // Another look at the same images: what depends on the draws is no finding.
+    let again = look(job.config.seed.wrapping_add(1));
+    let stable = found.as_ref().zip(again.as_ref());
+    let stability = stable.map(|(one, other)| health::stability(one, other));
     let grouping = group(job, &features, &source_head, found.as_ref())?;
     let head = extend(
         &source_head,
@@ -240,7 +283,7 @@ pub(crate) fn initialise(
         Some(found) => found.novelty.clone(),
         None => private_mass(&clustering, known),
     };
-    report(job, &grouping, found)?;
+    report(job, &grouping, found, stability)?;
     job.observer.on(&Event::Ended {
         stage: Stage::Clustering,
     });
@@ -318,7 +361,12 @@ pub(crate) fn column(values: Vec<f32>) -> Array {
 }
 
 /// Writes `clustering.json`, says how many new classes there seem to be, and warns about matches that look arbitrary.
-fn report(job: &Adaptation, grouping: &Grouping, found: Option<Discovery>) -> Result<()> {
+fn report(
+    job: &Adaptation,
+    grouping: &Grouping,
+    found: Option<Discovery>,
+    stability: Option<f64>,
+) -> Result<()> {
     let estimate = found.map(|found| found.estimate);
     if let Some(estimate) = &estimate {
         job.observer.on(&Event::Estimated(estimate.clone()));
@@ -349,6 +397,7 @@ fn report(job: &Adaptation, grouping: &Grouping, found: Option<Discovery>) -> Re
         matches,
         sizes: grouping.sizes.clone(),
         estimate,
+        stability,
     };
     let text = serde_json::to_vec_pretty(&report).expect("plain data");
     let path = job.folder.clustering();

@@ -57,6 +57,8 @@ pub mod train;
 pub mod adapt;
 // The target model before the first step.
 pub mod initialise;
+// Whether the result can be believed.
+pub mod health;
 // Predictions of the final model.
 pub mod outcome;
 // The run folder.

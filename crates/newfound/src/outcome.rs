@@ -4,17 +4,18 @@ use std::collections::BTreeMap;
 
 use burn::tensor::{Device, Tensor};
 
-use crate::adapt::{Adaptation, adapted_description, array, matrix};
+use crate::adapt::{Adaptation, array, matrix};
 use crate::algorithm::State;
 use crate::cache::Activations;
 use crate::config::AdaptConfig;
 use crate::error::{Error, Result};
 use crate::events::{Event, Observer, Stage};
 use crate::geometry::normalise_rows;
-use crate::initialise::{Start, arg_max, column};
+use crate::health::{Health, Predictions, Signs, share_equal};
+use crate::initialise::{ClusteringReport, Start, arg_max, column};
 use crate::memory::Bank;
 use crate::network::model::Model;
-use crate::network::{Network, download};
+use crate::network::{Network, Parameters, download};
 use crate::pseudo_labels::{nearest, neighbour_consensus};
 use crate::random::Stream;
 use crate::run::{Probabilities, Row, take_matrix, write_predictions};
@@ -210,115 +211,162 @@ pub fn row(
     }
 }
 
-/// Predicts every image with the final model (the last epoch's) and writes the results.
+/// What a model says about every image of the run.
+pub(crate) struct Outcome {
+    features: Array,
+    probabilities: Array,
+    refined: Refined,
+    reference: Reference,
+}
+
+impl Outcome {
+    /// Of the network with these parameters.
+    pub fn of(
+        job: &Adaptation,
+        kept: Option<&Activations>,
+        network: &Network,
+        start: &Start,
+        parameters: &Parameters,
+    ) -> Result<Self> {
+        let Adaptation { images, device, .. } = *job;
+        let own: Vec<usize> = (0..images.len()).collect();
+        let views = TestViews {
+            images,
+            which: &own,
+            description: &start.description(job),
+            kept,
+        };
+        let stage = Stage::Predicting;
+        let Outputs {
+            features,
+            probabilities,
+        } = infer(network, parameters, &views, device, stage, job.observer)?;
+        let classes = probabilities.shape[1];
+        if let Some(image) = probabilities.values.iter().position(|p| !p.is_finite()) {
+            return Err(Error::failed(
+                format!(
+                    "the adapted model has no answer for {}: its numbers are not finite",
+                    images.name(image / classes)
+                ),
+                "nothing was written; a smaller learning-rate usually helps",
+            ));
+        }
+        let novelty = &start.novelty;
+        let reference = Reference::of(&features, &probabilities, novelty, job.config, device);
+        let refined = reference.refine(&features, &own, network.prototypes(parameters), device);
+        Ok(Self {
+            features,
+            probabilities,
+            refined,
+            reference,
+        })
+    }
+
+    fn labels(&self) -> Vec<usize> {
+        most_probable(&self.probabilities)
+    }
+
+    /// What can be seen of it without labels.
+    pub fn signs(&self, start: &Start, state: &State, report: &ClusteringReport) -> Signs {
+        let labels = self.labels();
+        let mut sizes = vec![0usize; self.probabilities.shape[1]];
+        labels.iter().for_each(|&label| sizes[label] += 1);
+        let largest = sizes.into_iter().max().unwrap_or(0);
+        Signs {
+            alignment: report.estimate.as_ref().and_then(|found| found.alignment),
+            stability: report.stability,
+            agreement: share_equal(&labels, &most_probable(&self.refined.probabilities)),
+            kept: share_equal(&labels, &start.labels()),
+            restless: state.history.restless(),
+            largest: largest as f64 / labels.len().max(1) as f64,
+        }
+    }
+
+    /// Writes it as the result of the run; the model last: a run that has one is complete.
+    pub fn write(
+        self,
+        job: &Adaptation,
+        start: &Start,
+        parameters: &Parameters,
+        changes: Vec<usize>,
+    ) -> Result<()> {
+        let Adaptation { folder, images, .. } = *job;
+        let description = start.description(job);
+        let classes = description.classes.len();
+        let rows: Vec<Row> = self
+            .probabilities
+            .values
+            .chunks_exact(classes)
+            .enumerate()
+            .map(|(i, p)| {
+                let (name, votes) = (images.name(i), self.refined.votes(i));
+                row(name, &description.classes, start.known, p, Some(&votes))
+            })
+            .collect();
+        self.reference.write(&folder.bank())?;
+        Probabilities {
+            start: start.features.clone(),
+            changes: column(changes.into_iter().map(|count| count as f32).collect()),
+            unknown: column(rows.iter().map(|row| row.unknown).collect()),
+            features: self.features,
+            adapted: self.probabilities,
+            refined: self.refined.probabilities,
+            source: start.source.clone(),
+            clustering: start.clustering.clone(),
+        }
+        .write(&folder.probabilities())?;
+        write_predictions(&folder.predictions(), &rows)?;
+        Model {
+            description,
+            arrays: parameters.to_arrays(),
+        }
+        .write(&folder.model())
+    }
+}
+
+/// The most probable class of each row.
+fn most_probable(probabilities: &Array) -> Vec<usize> {
+    let rows = probabilities.values.chunks_exact(probabilities.shape[1]);
+    rows.map(arg_max).collect()
+}
+
+/// Predicts every image, judges the result, and writes it: the last epoch's, or, where that would do harm, that of the model as it
+/// started.
 pub(crate) fn conclude(
     job: &Adaptation,
     kept: Option<&Activations>,
     network: &Network,
     start: &Start,
     state: &State,
-) -> Result<()> {
-    let online = &state.online;
-    let Adaptation {
-        folder,
-        images,
-        device,
-        observer,
-        ..
-    } = *job;
-    let private = start.head.outputs() - start.known;
-    let description = adapted_description(&job.model.description, private);
-    let Outputs {
-        features,
-        probabilities,
-    } = infer(
-        network,
-        online,
-        &TestViews {
-            images,
-            which: &(0..images.len()).collect::<Vec<_>>(),
-            description: &description,
-            kept,
-        },
-        device,
-        Stage::Predicting,
-        observer,
-    )?;
-    let classes = description.classes.len();
-    if let Some(image) = probabilities.values.iter().position(|p| !p.is_finite()) {
-        return Err(Error::failed(
-            format!(
-                "the adapted model has no answer for {}: its numbers are not finite",
-                images.name(image / classes)
-            ),
-            "nothing was written; a smaller learning-rate usually helps",
-        ));
-    }
-    let labels = probabilities.values.chunks_exact(classes).map(arg_max);
-    warn_about_collapse(&labels.collect::<Vec<_>>(), start.known, observer);
-    let reference = Reference::of(
-        &features,
-        &probabilities,
-        &start.novelty,
-        job.config,
-        device,
-    );
-    let own: Vec<usize> = (0..images.len()).collect();
-    let refined = reference.refine(&features, &own, network.prototypes(online), device);
-    let rows: Vec<Row> = probabilities
-        .values
-        .chunks_exact(classes)
-        .enumerate()
-        .map(|(i, p)| {
-            let (name, votes) = (images.name(i), refined.votes(i));
-            row(name, &description.classes, start.known, p, Some(&votes))
-        })
-        .collect();
-    reference.write(&folder.bank())?;
+) -> Result<Health> {
+    let outcome = Outcome::of(job, kept, network, start, &state.online)?;
+    warn_if_all_is_unknown(&outcome.labels(), start.known, job.observer);
+    let report = ClusteringReport::read(job.folder)?;
+    let health = outcome.signs(start, state, &report).judge();
+    job.observer.on(&Event::Judged(health.clone()));
+    health.write(job.folder)?;
     let changes = state.history.changes();
-    Probabilities {
-        start: start.features.clone(),
-        changes: column(changes.into_iter().map(|count| count as f32).collect()),
-        unknown: column(rows.iter().map(|row| row.unknown).collect()),
-        features,
-        adapted: probabilities,
-        refined: refined.probabilities,
-        source: start.source.clone(),
-        clustering: start.clustering.clone(),
-    }
-    .write(&folder.probabilities())?;
-    write_predictions(&folder.predictions(), &rows)?;
-    // The model last: a run that has one is complete.
-    Model {
-        description,
-        arrays: online.to_arrays(),
-    }
-    .write(&folder.model())
+    let instead = match health.predictions {
+        Predictions::Adapted => {
+            outcome.write(job, start, &state.online, changes)?;
+            return Ok(health);
+        }
+        Predictions::Clustering => start.clone(),
+        Predictions::Source => start.of_source(job),
+    };
+    let (network, parameters) = instead.model(job, kept);
+    let before = Outcome::of(job, kept, &network, &instead, &parameters)?;
+    before.write(job, &instead, &parameters, changes)?;
+    Ok(health)
 }
 
-/// Says so when almost everything fell into one class, or everything is unknown.
-fn warn_about_collapse(labels: &[usize], known: usize, observer: &dyn Observer) {
-    let count = labels.len() as f64;
-    let share = |of: &dyn Fn(usize) -> bool| {
-        labels.iter().filter(|&&label| of(label)).count() as f64 / count
-    };
-    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
-    labels
-        .iter()
-        .for_each(|&label| *counts.entry(label).or_default() += 1);
-    let largest = counts.values().max().copied().unwrap_or(0) as f64 / count;
-    let unknown = share(&|label| label >= known);
-    let message = if largest > 0.95 {
-        format!(
-            "collapse: {:.0} % of the images ended in one class",
-            100.0 * largest
-        )
-    } else if unknown > 0.99 {
-        "every image ended as unknown: is this model meant for these images?".to_string()
-    } else {
-        return;
-    };
-    observer.on(&Event::Warning { message });
+/// Says so when every image ended as unknown. A collapse into one class is a sign of the verdict.
+fn warn_if_all_is_unknown(labels: &[usize], known: usize, observer: &dyn Observer) {
+    let unknown = labels.iter().filter(|&&label| label >= known).count();
+    if unknown as f64 > 0.99 * labels.len() as f64 {
+        let message = "every image ended as unknown: is this model meant for these images?".into();
+        observer.on(&Event::Warning { message });
+    }
 }
 
 #[cfg(test)]
@@ -338,14 +386,12 @@ mod tests {
             }
         }
         let ear = Ear(Mutex::new(Vec::new()));
-        warn_about_collapse(labels, 2, &ear);
+        warn_if_all_is_unknown(labels, 2, &ear);
         ear.0.into_inner().unwrap()
     }
 
     #[test]
-    fn a_collapse_is_said() {
-        let one_class = [vec![1; 99], vec![0]].concat();
-        assert!(warnings(&one_class)[0].contains("99 % of the images ended in one class"));
+    fn it_is_said_when_all_is_unknown() {
         let unknown: Vec<usize> = (0..100).map(|i| 2 + i % 3).collect();
         assert!(warnings(&unknown)[0].contains("every image ended as unknown"));
         let spread: Vec<usize> = (0..100).map(|i| i % 5).collect();

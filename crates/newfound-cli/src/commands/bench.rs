@@ -22,7 +22,11 @@ impl Observer for Calm<'_> {
     fn on(&self, event: &Event) {
         if !matches!(
             event,
-            Event::Warning { .. } | Event::Epoch(_) | Event::TrainingEpoch { .. }
+            Event::Warning { .. }
+                | Event::Epoch(_)
+                | Event::TrainingEpoch { .. }
+                | Event::Estimated(_)
+                | Event::Judged(_)
         ) {
             self.0.on(event);
         }

@@ -126,7 +126,7 @@ pub fn run(args: &DemoArgs, terminal: &Terminal) -> Result<()> {
     };
     let folder = adapt(&request, &place, terminal).map_err(stopped)?;
     let labels = labelled(&folders.target, None, Side::Both, None)?;
-    let evaluation = evaluate(&folder, &labels)?;
+    let evaluation = evaluate(&folder, &labels, 0.0)?;
     let scores = serde_json::to_vec_pretty(&evaluation).expect("scores are plain data");
     let path = out.join("scores.json");
     atomic::write(&path, &scores).map_err(|source| Error::io("write the scores", &path, source))?;

@@ -13,7 +13,7 @@ use crate::terminal::Terminal;
 pub fn run(args: &EvaluateArgs, terminal: &Terminal) -> Result<()> {
     let folder = RunFolder::finished(&args.run)?;
     let labels = labelled(&args.labels, args.split, Side::Both, None)?;
-    let evaluation = evaluate(&folder, &labels)?;
+    let evaluation = evaluate(&folder, &labels, args.abstain)?;
     if evaluation.unlabelled > 0 {
         let message = format!(
             "{} images of the run have no label and are not scored",
@@ -40,6 +40,10 @@ pub fn run(args: &EvaluateArgs, terminal: &Terminal) -> Result<()> {
     } else {
         terminal.data(&table(&evaluation));
         terminal.data(&details(&evaluation.adapted));
+        terminal.data(&trust(&evaluation.adapted));
+    }
+    if args.abstain > 0.0 {
+        return Ok(());
     }
     // The scores are there, whatever becomes of the page.
     let kept = evaluation.write(&folder);
@@ -124,6 +128,35 @@ fn details(scores: &Scores) -> String {
             class.name,
             class.images,
             figure(class.accuracy)
+        );
+    }
+    text
+}
+
+/// Whether the probability of being new means what it says, and what is gained by leaving out doubtful images.
+fn trust(scores: &Scores) -> String {
+    let mut text = String::new();
+    if let Some(calibration) = &scores.calibration {
+        text += &format!(
+            "\n`unknown` against the truth: calibration error {:.1}\n{:>8}{:>8}{:>8}\n",
+            calibration.ece, "stated", "new", "images"
+        );
+        for bin in &calibration.bins {
+            text += &format!("{:>8.0}{:>8.0}{:>8}\n", bin.stated, bin.new, bin.images);
+        }
+    }
+    text += &format!(
+        "\n{:>8}{:>8}{:>7}{:>7}{:>7}\n",
+        "left out", "images", "OS*", "UNK", "HOS"
+    );
+    for step in &scores.coverage {
+        text += &format!(
+            "{:>6.0} %{:>8}{:>7}{:>7}{:>7}\n",
+            step.abstained,
+            step.images,
+            figure(step.os_star),
+            figure(step.unk),
+            figure(step.hos)
         );
     }
     text

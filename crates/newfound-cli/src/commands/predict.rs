@@ -6,7 +6,7 @@ use newfound::events::{Event, Observer};
 use newfound::images;
 use newfound::network::model::Model;
 use newfound::outcome::{Reference, row};
-use newfound::run::{Manifest, Row, RunFolder};
+use newfound::run::{Manifest, Row, RunFolder, doubt_limit, read_predictions};
 use newfound::supply::{Seen, for_each_seen};
 use newfound::weights::Array;
 use newfound::{Error, Result, device, request};
@@ -47,7 +47,8 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<()> {
     if matches!(args.format, Format::Csv) {
         terminal.data("path,label,confidence,unknown,refined_label,u_nc,u_cs\n");
     }
-    let mut bad = 0;
+    let limit = doubt_limit_of(args)?;
+    let (mut bad, mut abstained) = (0, 0);
     let consume = |seen: Seen| {
         if terminal.stop_requested() {
             return Err(Error::failed(
@@ -85,13 +86,17 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<()> {
             let of = |array: &Array| array.values[i * classes..][..classes].to_vec();
             let probabilities = of(&outputs.probabilities);
             let votes = refined.as_ref().map(|refined| refined.votes(i));
-            let row = row(
+            let mut row = row(
                 list.name(image),
                 &description.classes,
                 description.known,
                 &probabilities,
                 votes.as_ref(),
             );
+            if row.doubt() > limit {
+                row.label.clear();
+                abstained += 1;
+            }
             terminal.data(&line(&row, args.format));
         }
         Ok(())
@@ -104,7 +109,26 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<()> {
         &place.device,
         consume,
     )?;
+    if args.abstain > 0.0 {
+        terminal.say(&format!("{abstained} images have no label: too doubtful"));
+    }
     request::accept_bad(bad, list.len(), args.max_bad)
+}
+
+/// The doubt beyond which an image gets no label: that of the run's own images.
+fn doubt_limit_of(args: &PredictArgs) -> Result<f64> {
+    if args.abstain == 0.0 {
+        return Ok(f64::INFINITY);
+    }
+    if !args.model.is_dir() {
+        let message = format!(
+            "--abstain compares with the images of a run: {}",
+            args.model.display()
+        );
+        return Err(Error::request(message, "give the run folder as --model"));
+    }
+    let rows = read_predictions(&RunFolder::finished(&args.model)?.predictions())?;
+    Ok(doubt_limit(&rows, args.abstain))
 }
 
 /// Which image of the run each is, by its hash.

@@ -130,6 +130,10 @@ pub fn report() -> Report {
             images: "photos/site b".to_owned(),
             epochs: 3,
             seed: 7,
+            estimate: Some(
+                "3, between 2 and 5: 41 images are unlike every known class.".to_string(),
+            ),
+            verdict: Some("Good: no sign speaks against it.".to_string()),
         },
         classes: vec![
             class("cat", Known, 6),

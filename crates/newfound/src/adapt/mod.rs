@@ -96,12 +96,8 @@ pub fn adapt(job: &Adaptation) -> Result<()> {
     let kept = kept(job)?;
     let kept = kept.as_ref();
     let start = initialise(job, kept, &identity)?;
-    let network = unfrozen(
-        Network::new(start.architecture(job), job.engine),
-        kept,
-        job.config.train,
-    );
-    let (mut state, mut progress) = begin(job, &network, &start);
+    let (network, online) = start.model(job, kept);
+    let (mut state, mut progress) = begin(job, online, &start);
     if let Some(found) = resumed(job, &state.online, &identity)? {
         (state, progress) = found;
     }
@@ -117,7 +113,8 @@ pub fn adapt(job: &Adaptation) -> Result<()> {
         clock: Clock::start(),
     };
     loop_.run()?;
-    conclude(job, kept, &network, &start, &loop_.state)?;
+    let health = conclude(job, kept, &network, &start, &loop_.state)?;
+    loop_.log.append(&Event::Judged(health))?;
     let finished = Event::Finished {
         seconds: began.elapsed().as_secs_f64(),
         peak_mb: peak_megabytes(),
@@ -237,12 +234,8 @@ fn config_difference(then: &str, now: &str) -> Option<String> {
 }
 
 /// The state before the first step.
-fn begin(job: &Adaptation, network: &Network, start: &Start) -> (State, Progress) {
+fn begin(job: &Adaptation, online: Parameters, start: &Start) -> (State, Progress) {
     let Adaptation { config, device, .. } = *job;
-    let mut arrays = job.model.arrays.clone();
-    arrays.extend(start.head.clone().into_arrays());
-    arrays.extend(start.statistics.clone());
-    let online = Parameters::from_arrays(network.specs().clone(), arrays, device);
     let count = job.images.len();
     let features = matrix(&start.features, device);
     let mut draws = crate::random::Stream::new(config.seed, "bank", &[]);

@@ -61,6 +61,11 @@ impl Benchmark {
                 Split::Office31Paper,
                 Split::Office31Caltech,
                 Split::Office31Development,
+                Split::Office31NoPrivate,
+                Split::Office31FewPrivate,
+                Split::Office31ManyPrivate,
+                Split::Office31FewKnown,
+                Split::Office31NoKnown,
             ],
             Self::OfficeHome => &[Split::OfficeHome],
         }

@@ -21,7 +21,9 @@ use crate::device::Place;
 use crate::error::{Error, Result};
 use crate::evaluate::evaluate;
 use crate::events::Observer;
+use crate::health::Health;
 use crate::images::{LabelledList, Side, Split, labelled};
+use crate::initialise::ClusteringReport;
 use crate::network::model::Foreign;
 use crate::process::peak_megabytes;
 use crate::request::{AdaptRequest, TrainRequest, adapt, hash_file, train};
@@ -81,11 +83,13 @@ pub fn run(
         config: config.clone(),
     };
     let folder = adapt(&adaptation, place, observer)?;
-    let evaluation = evaluate(&folder, &labels)?;
+    let evaluation = evaluate(&folder, &labels, 0.0)?;
     let record = Record {
         task: task.to_string(),
         seed,
         private: evaluation.adapted.confusion.columns.len() - known(request, task)?,
+        estimate: ClusteringReport::read(&folder)?.estimate,
+        health: Health::read(&folder)?,
         ways: Ways {
             source_only: evaluation.source_only,
             clustering: evaluation.clustering,

@@ -6,7 +6,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::atomic;
+use crate::discovery::Estimate;
 use crate::error::{Error, Result};
+use crate::health::Health;
 use crate::metrics::{Scores, Summary};
 
 /// The scores of one task and seed.
@@ -18,6 +20,12 @@ pub struct Record {
     pub seed: u64,
     /// P.
     pub private: usize,
+    /// How many new classes there seemed to be.
+    #[serde(default)]
+    pub estimate: Option<Estimate>,
+    /// Whether the result could be believed.
+    #[serde(default)]
+    pub health: Option<Health>,
     /// The four ways to predict.
     #[serde(flatten)]
     pub ways: Ways,

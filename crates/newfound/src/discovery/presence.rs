@@ -19,12 +19,12 @@ pub struct Alignment {
 /// Turns of the prototypes for each clustering.
 const TURNS: u64 = 10;
 
-/// Below this, a target has none of the known classes.
-///
-/// In the study, nine in ten targets without a known class had less than 1.47, and all but one in fifty of the others more than 1.75.
-const PRESENT: f64 = 1.6;
-
 impl Alignment {
+    /// Below this, a target has none of the known classes.
+    ///
+    /// In the study, nine in ten targets without a known class had less than 1.47, and all but one in fifty of the others more than 1.75.
+    pub const PRESENT: f64 = 1.6;
+
     /// How many times nearer the prototypes are to clusters than chance would have it: (1 − by chance) / (1 − real).
     pub fn strength(&self) -> f64 {
         (1.0 - self.by_chance) / (1.0 - self.real).max(1e-9)
@@ -32,7 +32,7 @@ impl Alignment {
 
     /// Whether the known classes are here.
     pub fn present(&self) -> bool {
-        self.strength() >= PRESENT
+        self.strength() >= Self::PRESENT
     }
 }
 

@@ -62,6 +62,14 @@ impl History {
         self.labels.chunks_exact(self.epochs).map(changed).collect()
     }
 
+    /// Share of the images whose label changed from the last epoch but one to the last.
+    pub fn restless(&self) -> f64 {
+        let [last, before] = [1, 2].map(|ago| (self.slot + 2 * self.epochs - ago) % self.epochs);
+        let rows = self.labels.chunks_exact(self.epochs);
+        let images = rows.len().max(1);
+        rows.filter(|row| row[last] != row[before]).count() as f64 / images as f64
+    }
+
     /// The histories of some images.
     ///
     /// # Shapes
@@ -100,6 +108,16 @@ mod tests {
             history.record(0, label);
             history.advance();
             assert_eq!(history.changes(), [changes, 0]);
+        }
+    }
+
+    #[test]
+    fn restless_are_those_that_changed_last() {
+        let mut history = History::new(&[0, 7], 3);
+        for (label, restless) in [(1, 0.5), (2, 0.5), (2, 0.0)] {
+            history.record(0, label);
+            history.advance();
+            assert_eq!(history.restless(), restless);
         }
     }
 

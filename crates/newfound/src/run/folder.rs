@@ -143,6 +143,11 @@ impl RunFolder {
         self.root.join("evaluation.json")
     }
 
+    /// `verdict.json`
+    pub fn verdict(&self) -> PathBuf {
+        self.root.join("verdict.json")
+    }
+
     /// `report.html`
     pub fn report(&self) -> PathBuf {
         self.root.join("report.html")

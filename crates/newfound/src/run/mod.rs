@@ -28,5 +28,7 @@ pub use event_log::EventLog;
 pub use folder::RunFolder;
 pub use manifest::{BadFile, HashedFile, Manifest, digest};
 pub(crate) use predictions::take_matrix;
-pub use predictions::{Probabilities, Row, csv_line, read_predictions, write_predictions};
+pub use predictions::{
+    Probabilities, Row, csv_line, doubt_limit, read_predictions, write_predictions,
+};
 pub use thumbnails::{Thumbnails, keep_thumbnails, read_thumbnails};

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::RunFolder;
 use crate::atomic;
 use crate::error::{Error, Result};
+use crate::metrics::coverage::{abstained, from_sure_to_doubtful};
+use crate::network::model::is_private_name;
 use crate::weights::{self, Array};
 
 /// One line of `predictions.csv`.
@@ -27,6 +29,28 @@ pub struct Row {
     pub u_nc: Option<f32>,
     /// Uncertainty by class separation; empty where there is no bank.
     pub u_cs: Option<f32>,
+}
+
+impl Row {
+    /// How doubtful the label is: 1 less the smaller of the label's own probability and that of being known, or new, as the label says.
+    pub fn doubt(&self) -> f64 {
+        let sure = match is_private_name(&self.label) {
+            true => self.unknown,
+            false => 1.0 - self.unknown,
+        };
+        1.0 - f64::from(sure.min(self.confidence))
+    }
+}
+
+/// The doubt beyond which rows are left out so that a given share of them is.
+pub fn doubt_limit(rows: &[Row], share: f64) -> f64 {
+    let doubts: Vec<f64> = rows.iter().map(Row::doubt).collect();
+    let order = from_sure_to_doubtful(&doubts);
+    let left = order.len() - abstained(share, order.len());
+    match left.checked_sub(1) {
+        Some(last) => doubts[order[last]],
+        None => f64::NEG_INFINITY,
+    }
 }
 
 /// Writes all rows, whole or not at all.
@@ -184,4 +208,41 @@ pub fn csv_line(row: &Row) -> String {
         .expect("rows are plain text and numbers");
     let bytes = writer.into_inner().expect("writing to memory cannot fail");
     String::from_utf8(bytes).expect("rows are text")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(label: &str, confidence: f32, unknown: f32) -> Row {
+        Row {
+            path: String::new(),
+            label: label.to_string(),
+            confidence,
+            unknown,
+            refined_label: String::new(),
+            u_nc: None,
+            u_cs: None,
+        }
+    }
+
+    #[test]
+    fn doubt_is_about_the_label_and_about_being_new() {
+        let of = |row: Row| (100.0 * row.doubt()).round();
+        assert_eq!(of(row("cup", 0.9, 0.3)), 30.0);
+        assert_eq!(of(row("cup", 0.6, 0.1)), 40.0);
+        assert_eq!(of(row("unknown-2", 0.9, 0.2)), 80.0);
+        assert_eq!(of(row("unknown-2", 0.5, 0.9)), 50.0);
+    }
+
+    #[test]
+    fn the_limit_leaves_out_the_share_that_was_asked_for() {
+        let rows: Vec<Row> = (0..10)
+            .map(|i| row("cup", 1.0 - 0.05 * i as f32, 0.0))
+            .collect();
+        for (share, left) in [(0.0, 10), (0.1, 9), (0.5, 5), (1.0, 0)] {
+            let limit = doubt_limit(&rows, share);
+            assert_eq!(rows.iter().filter(|row| row.doubt() <= limit).count(), left);
+        }
+    }
 }

@@ -10,14 +10,7 @@ use super::{Finished, read_text};
 /// What the run logged and found at its beginning.
 pub fn evidence(folder: &RunFolder, run: &Finished) -> Result<page::Evidence> {
     let epochs = epochs(folder)?;
-    let text = read_text(&folder.clustering())?;
-    let clustering: ClusteringReport = serde_json::from_str(&text).map_err(|error| {
-        let message = format!(
-            "the clustering cannot be understood ({error}): {}",
-            folder.clustering().display()
-        );
-        Error::request(message, "it is damaged; run adapt again")
-    })?;
+    let clustering = ClusteringReport::read(folder)?;
     let matches = clustering
         .matches
         .iter()

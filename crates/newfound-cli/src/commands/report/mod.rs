@@ -9,8 +9,11 @@ mod scores;
 use std::path::{Path, PathBuf};
 
 use newfound::config::AdaptConfig;
+use newfound::discovery::Estimate;
 use newfound::evaluate::Evaluation;
 use newfound::events::{Event, Observer, Stage};
+use newfound::health::{Health, Predictions, Verdict};
+use newfound::initialise::ClusteringReport;
 use newfound::insight::Insight;
 use newfound::network::model::{Description, Foreign, Model};
 use newfound::run::{
@@ -122,6 +125,8 @@ fn write_to(folder: &RunFolder, path: &Path, observer: &dyn Observer) -> Result<
             images: run.manifest.source.clone(),
             epochs: run.config.epochs,
             seed: run.config.seed,
+            estimate: estimate(folder)?,
+            verdict: verdict(folder)?,
         },
         classes: found::classes(&run, &insight, &images),
         images,
@@ -176,4 +181,40 @@ fn image_path(manifest: &Manifest, name: &str) -> PathBuf {
         source.parent().unwrap_or(Path::new(""))
     };
     root.join(name)
+}
+
+/// How many new classes there seem to be, in words; none in a run with too few images to tell.
+fn estimate(folder: &RunFolder) -> Result<Option<String>> {
+    let estimate = ClusteringReport::read(folder)?.estimate;
+    let words = |found: Estimate| {
+        let Estimate {
+            private,
+            low,
+            high,
+            reason,
+            ..
+        } = found;
+        format!("About {private}, between {low} and {high}: {reason}.")
+    };
+    Ok(estimate.map(words))
+}
+
+/// The verdict in words; none in a run from before there were verdicts.
+fn verdict(folder: &RunFolder) -> Result<Option<String>> {
+    let words = |health: Health| {
+        let verdict = match health.verdict {
+            Verdict::Good => "Good: no sign speaks against it".to_string(),
+            Verdict::Doubtful => format!("Doubtful: {}", health.reasons.join("; ")),
+            Verdict::Harmful => format!("Harmful: {}", health.reasons.join("; ")),
+        };
+        let instead = match health.predictions {
+            Predictions::Adapted => "",
+            Predictions::Clustering => {
+                " The labels here are those of the clustering, from before the adaptation."
+            }
+            Predictions::Source => " The labels here are the source model's.",
+        };
+        format!("{verdict}.{instead}")
+    };
+    Ok(Health::read(folder)?.map(words))
 }

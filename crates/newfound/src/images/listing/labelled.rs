@@ -51,7 +51,7 @@ pub fn labelled(
 
     let mut existing: Vec<String> = match split {
         Some(split) if side == Side::Known => split.known(path)?,
-        Some(split) => [split.known(path)?, split.private(path)?].concat(),
+        Some(split) => split.target(path)?,
         None => pairs
             .iter()
             .map(|(_, class)| class)

@@ -73,7 +73,7 @@ pub fn list(path: &Path, split: Option<Split>) -> Result<ImageList, ListError> {
     let images = match (Source::of(path)?, split) {
         (Source::Folder, None) => ImageList::new(path.to_path_buf(), folder::images_below(path)?),
         (Source::Folder, Some(split)) => {
-            let kept = [split.known(path)?, split.private(path)?].concat();
+            let kept = split.target(path)?;
             let mut paths = folder::images_below(path)?;
             paths.retain(|path| class_folder(path).is_some_and(|class| kept.contains(&class)));
             ImageList::new(path.to_path_buf(), paths)

@@ -19,6 +19,16 @@ pub enum Split {
     /// The ten classes that `office31-paper` does not use, in alphabetical order: 10–14 known, 15–19 private. Choices
     /// made on it have seen no image of that split.
     Office31Development,
+    /// As `office31-paper`, without private classes: every image is of a known class.
+    Office31NoPrivate,
+    /// As `office31-paper`, with the last five of its private classes.
+    Office31FewPrivate,
+    /// As `office31-paper`, with 10–30 private.
+    Office31ManyPrivate,
+    /// As `office31-paper`, with the first five of its known classes.
+    Office31FewKnown,
+    /// As `office31-paper`, but no known class occurs in the target.
+    Office31NoKnown,
     /// Office-Home in alphabetical order: 0–24 known, 25–64 private.
     OfficeHome,
 }
@@ -48,10 +58,15 @@ const SHARED_WITH_CALTECH: [&str; 10] = [
 
 impl Split {
     /// All splits.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 9] = [
         Self::Office31Paper,
         Self::Office31Caltech,
         Self::Office31Development,
+        Self::Office31NoPrivate,
+        Self::Office31FewPrivate,
+        Self::Office31ManyPrivate,
+        Self::Office31FewKnown,
+        Self::Office31NoKnown,
         Self::OfficeHome,
     ];
 
@@ -61,6 +76,11 @@ impl Split {
             Self::Office31Paper => "office31-paper",
             Self::Office31Caltech => "office31-caltech",
             Self::Office31Development => "office31-development",
+            Self::Office31NoPrivate => "office31-no-private",
+            Self::Office31FewPrivate => "office31-few-private",
+            Self::Office31ManyPrivate => "office31-many-private",
+            Self::Office31FewKnown => "office31-few-known",
+            Self::Office31NoKnown => "office31-no-known",
             Self::OfficeHome => "office-home",
         }
     }
@@ -68,17 +88,18 @@ impl Split {
     /// How many class folders the benchmark has.
     pub fn class_count(self) -> usize {
         match self {
-            Self::Office31Paper | Self::Office31Caltech | Self::Office31Development => 31,
             Self::OfficeHome => 65,
+            _ => 31,
         }
     }
 
     /// The names of the known class folders below `root`.
     pub fn known(self, root: &Path) -> Result<Vec<String>, ListError> {
         let known = match self {
-            Self::Office31Paper | Self::Office31Caltech => 0..10,
             Self::Office31Development => 10..15,
+            Self::Office31FewKnown => 0..5,
             Self::OfficeHome => 0..25,
+            _ => 0..10,
         };
         Ok(self.ordered(root)?[known].to_vec())
     }
@@ -86,11 +107,22 @@ impl Split {
     /// The names of the private class folders below `root`.
     pub fn private(self, root: &Path) -> Result<Vec<String>, ListError> {
         let private = match self {
-            Self::Office31Paper | Self::Office31Caltech => 20..31,
             Self::Office31Development => 15..20,
+            Self::Office31NoPrivate => 31..31,
+            Self::Office31FewPrivate => 26..31,
+            Self::Office31ManyPrivate => 10..31,
             Self::OfficeHome => 25..65,
+            _ => 20..31,
         };
         Ok(self.ordered(root)?[private].to_vec())
+    }
+
+    /// The names of the class folders below `root` whose images a target has.
+    pub fn target(self, root: &Path) -> Result<Vec<String>, ListError> {
+        match self {
+            Self::Office31NoKnown => self.private(root),
+            _ => Ok([self.known(root)?, self.private(root)?].concat()),
+        }
     }
 
     /// The class folders below `root` in the order of the benchmark, of which there must be the right number.
@@ -264,6 +296,29 @@ mod tests {
         assert_eq!(development, OFFICE_31[10..20]);
         let paper = classes(Split::Office31Paper);
         assert!(development.iter().all(|class| !paper.contains(class)));
+    }
+
+    #[test]
+    fn proportions_vary_the_paper_s_split() {
+        let root = folders(OFFICE_31);
+        for (split, known, private) in [
+            (Split::Office31NoPrivate, 0..10, 31..31),
+            (Split::Office31FewPrivate, 0..10, 26..31),
+            (Split::Office31ManyPrivate, 0..10, 10..31),
+            (Split::Office31FewKnown, 0..5, 20..31),
+            (Split::Office31NoKnown, 0..10, 20..31),
+        ] {
+            assert_eq!(split.known(root.path()).unwrap(), OFFICE_31[known.clone()]);
+            assert_eq!(
+                split.private(root.path()).unwrap(),
+                OFFICE_31[private.clone()]
+            );
+            let target = match split {
+                Split::Office31NoKnown => OFFICE_31[private].to_vec(),
+                _ => [&OFFICE_31[known], &OFFICE_31[private]].concat(),
+            };
+            assert_eq!(split.target(root.path()).unwrap(), target);
+        }
     }
 
     #[test]

@@ -1,0 +1,301 @@
+//! Can the result be believed? A verdict without labels.
+
+use serde::{Deserialize, Serialize};
+
+use crate::atomic;
+use crate::discovery::{Alignment, Discovery};
+use crate::error::{Error, Result};
+use crate::run::RunFolder;
+
+/// What a user can act on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// All signs are as they should be.
+    Good,
+    /// Look before you trust it.
+    Doubtful,
+    /// It would do harm: the predictions from before the adaptation are kept instead.
+    Harmful,
+}
+
+impl Verdict {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Doubtful => "doubtful",
+            Self::Harmful => "harmful",
+        }
+    }
+}
+
+/// What can be seen without labels, each a share of the images unless it says otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Signs {
+    /// How many times nearer the known classes are to the images than chance would have it: [`Alignment::strength`].
+    pub alignment: Option<f64>,
+    /// Images that two seeds of clustering put into the same known class, or both call new.
+    pub stability: Option<f64>,
+    /// Images whose classifier and neighbours agree.
+    pub agreement: f64,
+    /// Images that are in the class they started in.
+    pub kept: f64,
+    /// Images whose label changed in the last epoch.
+    pub restless: f64,
+    /// Images in the largest class.
+    pub largest: f64,
+}
+
+/// `verdict.json`
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Health {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why, in words; empty where all is well.
+    pub reasons: Vec<String>,
+    /// What was seen.
+    pub signs: Signs,
+    /// Whose predictions the run has.
+    pub predictions: Predictions,
+}
+
+/// Whose predictions a run has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Predictions {
+    /// The adapted model's.
+    Adapted,
+    /// Those of the model as it started, from the clustering: the adaptation went wrong.
+    Clustering,
+    /// The source model's: there was nothing to start from.
+    Source,
+}
+
+/// How a sign is read: beyond which value it is doubtful, and beyond which harmful.
+struct Reading {
+    /// Whether it is about the start, not about the adaptation.
+    of_start: bool,
+    value: Option<f64>,
+    /// Whether small values are the bad ones.
+    low_is_bad: bool,
+    doubtful: f64,
+    harmful: f64,
+    words: fn(f64) -> String,
+}
+
+impl Reading {
+    fn verdict(&self) -> Verdict {
+        let Some(value) = self.value else {
+            return Verdict::Good;
+        };
+        let beyond = |limit: f64| (value < limit) == self.low_is_bad && value != limit;
+        if beyond(self.harmful) {
+            Verdict::Harmful
+        } else if beyond(self.doubtful) {
+            Verdict::Doubtful
+        } else {
+            Verdict::Good
+        }
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}
+
+impl Signs {
+    /// The limits, set on the development split and on set-ups broken on purpose there; docs/RESULTS.md has both.
+    fn readings(&self) -> [Reading; 6] {
+        [
+            Reading {
+                of_start: true,
+                value: self.alignment,
+                low_is_bad: true,
+                doubtful: Alignment::PRESENT,
+                harmful: 1.15,
+                words: |x| {
+                    format!(
+                        "the known classes are only {x:.2} times nearer to these images than chance would have it: \
+                             is this the right model, with the right preprocessing?"
+                    )
+                },
+            },
+            Reading {
+                of_start: true,
+                value: self.stability,
+                low_is_bad: true,
+                doubtful: 0.75,
+                harmful: 0.5,
+                words: |x| {
+                    format!(
+                        "two clusterings agree about {} of the images only",
+                        percent(x)
+                    )
+                },
+            },
+            Reading {
+                of_start: false,
+                value: Some(self.agreement),
+                low_is_bad: true,
+                doubtful: 0.8,
+                harmful: 0.6,
+                words: |x| {
+                    format!(
+                        "classifier and neighbours agree about {} of the images only",
+                        percent(x)
+                    )
+                },
+            },
+            Reading {
+                of_start: false,
+                value: Some(self.kept),
+                low_is_bad: true,
+                doubtful: 0.85,
+                harmful: 0.7,
+                words: |x| {
+                    format!(
+                        "only {} of the images are still in the class they started in",
+                        percent(x)
+                    )
+                },
+            },
+            Reading {
+                of_start: false,
+                value: Some(self.restless),
+                low_is_bad: false,
+                doubtful: 0.1,
+                harmful: 0.3,
+                words: |x| {
+                    format!(
+                        "{} of the images changed their label in the last epoch",
+                        percent(x)
+                    )
+                },
+            },
+            Reading {
+                of_start: false,
+                value: Some(self.largest),
+                low_is_bad: false,
+                doubtful: 0.8,
+                harmful: 0.95,
+                words: |x| format!("collapse: {} of the images ended in one class", percent(x)),
+            },
+        ]
+    }
+
+    /// What they add up to: the worst of them.
+    pub fn judge(&self) -> Health {
+        let mut verdict = Verdict::Good;
+        let mut reasons = Vec::new();
+        let mut predictions = Predictions::Adapted;
+        for reading in self.readings() {
+            let read = reading.verdict();
+            verdict = verdict.max(read);
+            if let Some(value) = reading.value.filter(|_| read > Verdict::Good) {
+                reasons.push((reading.words)(value));
+            }
+            if read == Verdict::Harmful && predictions != Predictions::Source {
+                predictions = match reading.of_start {
+                    true => Predictions::Source,
+                    false => Predictions::Clustering,
+                };
+            }
+        }
+        Health {
+            verdict,
+            reasons,
+            signs: *self,
+            predictions,
+        }
+    }
+}
+
+/// Share of the images that two discoveries put into the same known class, or both call new.
+pub fn stability(one: &Discovery, other: &Discovery) -> f64 {
+    let decision = |found: &Discovery, image: usize| {
+        (found.novelty[image] <= 0.5).then_some(found.known[image])
+    };
+    let images = one.novelty.len();
+    let same = |&image: &usize| decision(one, image) == decision(other, image);
+    (0..images).filter(same).count() as f64 / images.max(1) as f64
+}
+
+/// Share of positions where both say the same.
+pub fn share_equal<T: PartialEq>(a: &[T], b: &[T]) -> f64 {
+    let same = a.iter().zip(b).filter(|(a, b)| a == b).count();
+    same as f64 / a.len().max(1) as f64
+}
+
+impl Health {
+    /// Writes it, whole or not at all.
+    pub fn write(&self, folder: &RunFolder) -> Result<()> {
+        let path = folder.verdict();
+        let text = serde_json::to_vec_pretty(self).expect("plain data");
+        atomic::write(&path, &text).map_err(|source| Error::io("write the verdict", &path, source))
+    }
+
+    /// That of a finished run, if it has one.
+    pub fn read(folder: &RunFolder) -> Result<Option<Self>> {
+        let path = folder.verdict();
+        if !path.is_file() {
+            return Ok(None);
+        }
+        let text =
+            std::fs::read(&path).map_err(|source| Error::io("read the verdict", &path, source))?;
+        serde_json::from_slice(&text).map(Some).map_err(|error| {
+            let message = format!(
+                "the verdict cannot be understood ({error}): {}",
+                path.display()
+            );
+            Error::request(message, "it is damaged; run adapt again")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WELL: Signs = Signs {
+        alignment: Some(3.0),
+        stability: Some(0.95),
+        agreement: 0.97,
+        kept: 0.93,
+        restless: 0.01,
+        largest: 0.1,
+    };
+
+    #[test]
+    fn the_worst_sign_decides() {
+        let read = |signs: Signs| (signs.judge().verdict, signs.judge().predictions);
+        let well = WELL.judge();
+        assert_eq!(read(WELL), (Verdict::Good, Predictions::Adapted));
+        assert!(well.reasons.is_empty());
+        let unsure = Signs { kept: 0.8, ..WELL };
+        assert_eq!(read(unsure), (Verdict::Doubtful, Predictions::Adapted));
+        assert!(unsure.judge().reasons[0].contains("80 %"));
+        let broken = Signs {
+            restless: 0.5,
+            ..unsure
+        };
+        assert_eq!(read(broken), (Verdict::Harmful, Predictions::Clustering));
+        assert_eq!(broken.judge().reasons.len(), 2);
+        // Where the start is wrong already, what came of it does not matter.
+        let mismatched = Signs {
+            alignment: Some(1.0),
+            ..broken
+        };
+        assert_eq!(read(mismatched), (Verdict::Harmful, Predictions::Source));
+    }
+
+    #[test]
+    fn a_sign_that_could_not_be_seen_says_nothing() {
+        let blind = Signs {
+            alignment: None,
+            stability: None,
+            ..WELL
+        };
+        assert_eq!(blind.judge().verdict, Verdict::Good);
+    }
+}

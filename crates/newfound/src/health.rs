@@ -74,7 +74,7 @@ pub enum Predictions {
 
 /// How a sign is read: beyond which value it is doubtful, and beyond which harmful.
 struct Reading {
-    /// Whether it is about the start, not about the adaptation.
+    /// Whether it says that the clustering is worth nothing either.
     of_start: bool,
     value: Option<f64>,
     /// Whether small values are the bad ones.
@@ -109,7 +109,7 @@ impl Signs {
     fn readings(&self) -> [Reading; 6] {
         [
             Reading {
-                of_start: true,
+                of_start: false,
                 value: self.alignment,
                 low_is_bad: true,
                 doubtful: Alignment::PRESENT,
@@ -281,9 +281,9 @@ mod tests {
         };
         assert_eq!(read(broken), (Verdict::Harmful, Predictions::Clustering));
         assert_eq!(broken.judge().reasons.len(), 2);
-        // Where the start is wrong already, what came of it does not matter.
+        // Where the clustering is arbitrary, what came of it does not matter.
         let mismatched = Signs {
-            alignment: Some(1.0),
+            stability: Some(0.3),
             ..broken
         };
         assert_eq!(read(mismatched), (Verdict::Harmful, Predictions::Source));

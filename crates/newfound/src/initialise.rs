@@ -326,7 +326,7 @@ fn group(
                 );
                 job.observer.on(&Event::Warning { message });
             }
-            let private = private.unwrap_or(known.min(images - known));
+            let private = private.unwrap_or(known);
             let options = KMeansOptions {
                 geometry: config.k_means,
                 clusters: known + private,

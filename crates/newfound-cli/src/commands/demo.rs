@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use newfound::clustering::SharedPrototypes;
-use newfound::config::{AdaptConfig, StartNorm, TrainConfig, Trained};
+use newfound::config::{AdaptConfig, Private, StartNorm, TrainConfig, Trained};
 use newfound::evaluate::evaluate;
 use newfound::events::{Event, Observer, Stage};
 use newfound::images::{Side, labelled};
@@ -114,13 +114,15 @@ pub fn run(args: &DemoArgs, terminal: &Terminal) -> Result<()> {
         resume: false,
         cache: None,
         // The defaults, but for the epochs, for batch-norm (statistics of the target from the start) and for where the known
-        // prototypes start; and a network as small as this one is trained whole. README.md says how this was chosen.
+        // prototypes start; and a network as small as this one is trained whole. It has seen too few classes for its features to
+        // tell new ones from known ones by themselves, so the number of new classes is the paper's. README.md says how this was chosen.
         config: AdaptConfig {
             seed: *seed,
             epochs: 12,
             train: Trained::All,
             start_norm: StartNorm::Target,
             shared_prototypes: SharedPrototypes::Centroid,
+            private: Private::SAME,
             ..AdaptConfig::default()
         },
     };

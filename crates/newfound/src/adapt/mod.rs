@@ -58,8 +58,8 @@ pub struct Adaptation<'a> {
 /// Whether there are enough images and classes for a request to make sense.
 pub fn check(source: &Description, images: usize, config: &AdaptConfig) -> Result<()> {
     let known = source.known;
-    // Where the images decide, there is room for one new class at least.
-    let private = config.private.count(known).unwrap_or(1);
+    // Where the images decide, there is room for as many new classes as known ones.
+    let private = config.private.count(known).unwrap_or(known);
     let clusters = known + private;
     if images < clusters {
         let message = format!(

@@ -23,11 +23,18 @@ const SLOPE: f64 = 10.0;
 const KINSHIP: f64 = 0.5;
 
 impl Evidence {
+    /// How much speaks for the known class: relative + kinship / 2.
+    pub fn support(&self) -> f64 {
+        self.relative + KINSHIP * self.kinship
+    }
+
     /// The probability that the cluster is of a new class.
     ///
     /// ```text
-    /// σ(10 · (1 − relative − kinship / 2))
+    /// σ(10 · (even − relative − kinship / 2))
     /// ```
+    ///
+    /// `even` is the support at which both are equally likely: about 1.
     ///
     /// The best cluster of a class has 1 and 1 and is known; one that is half as similar must be all of a kind with it to be so, too. A logistic
     /// regression on clusters of known origin has this form, and nearly these numbers whatever the model went through: scaled to 1,
@@ -35,9 +42,8 @@ impl Evidence {
     /// classes that the paper's split leaves out, with models whose features hang on the prototypes loosely (mean cosine 0.55) or tightly (0.8). With
     /// kinship by the bottleneck's features that is not so. Averages over clusterings are softer than each of
     /// them, hence a slope of 10 where the regressions have 5.
-    pub fn novelty(&self) -> f64 {
-        let excess = 1.0 - self.relative - KINSHIP * self.kinship;
-        1.0 / (1.0 + (-SLOPE * excess).exp())
+    pub fn novelty(&self, even: f64) -> f64 {
+        1.0 / (1.0 + (-SLOPE * (even - self.support())).exp())
     }
 }
 
@@ -139,10 +145,10 @@ mod tests {
         );
         assert!((found[2].relative - 0.0).abs() < 1e-12 && (found[2].kinship - 0.6).abs() < 1e-12);
         assert_eq!((found[3].class, found[3].relative), (1, 1.0));
-        let new: Vec<bool> = found.iter().map(|e| e.novelty() > 0.5).collect();
+        let new: Vec<bool> = found.iter().map(|e| e.novelty(1.0) > 0.5).collect();
         assert_eq!(new, [false, false, true, false]);
         // 1 / (1 + e^{−10 (1 − 0.75 − 0.48)})
-        assert!((found[1].novelty() - 1.0 / (1.0 + 2.3f64.exp())).abs() < 1e-12);
+        assert!((found[1].novelty(1.0) - 1.0 / (1.0 + 2.3f64.exp())).abs() < 1e-12);
     }
 
     #[test]
@@ -151,6 +157,6 @@ mod tests {
         let away = rows(&[[-0.6, 0.8], [0.0, -1.0]]);
         let found = evidence(&away, &away, &rows(&[[1.0, 0.0]]));
         assert!(found.iter().all(|e| e.relative <= 0.0));
-        assert!(found.iter().all(|e| e.novelty() > 0.5));
+        assert!(found.iter().all(|e| e.novelty(1.0) > 0.5));
     }
 }

@@ -29,6 +29,7 @@ pub use presence::Alignment;
 use crate::adapt::matrix;
 use crate::clustering::{KMeans, KMeansOptions, k_means};
 use crate::weights::Array;
+use consensus::Neighbourhoods;
 use evidence::FineClustering;
 use rows::Rows;
 
@@ -121,12 +122,104 @@ pub fn discover(
             FineClustering::new(&target, found.labels, options.clusters, &prototypes)
         })
         .collect();
-    let consensus = Consensus::of(&clusterings, both, known, neighbours);
+    let neighbourhoods = Neighbourhoods::of(both, neighbours);
     let fit = presence::alignment(&clusterings, &prototypes, seed);
-    let estimate = count::estimate(&clusterings, &consensus, known, fit);
+    let mut consensus = Consensus::of(&clusterings, &neighbourhoods, known, 1.0);
+    let mut estimate = count::estimate(&clusterings, &consensus, known, fit);
+    if estimate.kind == Kind::Open {
+        // Only where there are two groups does it make sense to look for the line between them.
+        let even = consensus::even(&clusterings, &neighbourhoods);
+        consensus = Consensus::of(&clusterings, &neighbourhoods, known, even);
+        estimate = count::estimate(&clusterings, &consensus, known, fit);
+    }
     Some(Discovery {
         novelty: consensus.novelty.iter().map(|&p| p as f32).collect(),
         known: consensus.known,
         estimate,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::place;
+    use crate::random::Stream;
+
+    const WIDTH: usize = 48;
+    const EACH: usize = 30;
+
+    /// Directions of ten classes, the first five of them known to the model.
+    fn direction(class: usize) -> Vec<f64> {
+        let mut draws = Stream::new(1, "class", &[class as u64]);
+        (0..WIDTH).map(|_| draws.normal()).collect()
+    }
+
+    /// Thirty images of each of these classes, and the model's prototypes.
+    fn target(classes: &[usize]) -> (Array, Array) {
+        let mut draws = Stream::new(2, "images", &[]);
+        let mut values = Vec::new();
+        for &class in classes {
+            for _ in 0..EACH {
+                let row = direction(class).into_iter();
+                values.extend(row.map(|x| (x + 0.6 * draws.normal()) as f32));
+            }
+        }
+        let features = Array {
+            shape: vec![classes.len() * EACH, WIDTH],
+            values,
+        };
+        let prototypes = (0..5).flat_map(direction).map(|x| x as f32);
+        let prototypes = Array {
+            shape: vec![5, WIDTH],
+            values: prototypes.collect(),
+        };
+        (features, prototypes)
+    }
+
+    fn found(classes: &[usize]) -> Discovery {
+        let (features, prototypes) = target(classes);
+        let device = place("cpu").unwrap().device;
+        discover(&features, &features, &prototypes, 10, 0, &device).unwrap()
+    }
+
+    #[test]
+    fn new_classes_are_found_and_counted() {
+        let all: Vec<usize> = (0..9).collect();
+        let found = found(&all);
+        assert_eq!(
+            (found.estimate.kind, found.estimate.private),
+            (Kind::Open, 4)
+        );
+        assert!(found.estimate.low <= 4 && found.estimate.high >= 4);
+        for image in 0..9 * EACH {
+            let class = image / EACH;
+            assert_eq!(found.novelty[image] > 0.5, class >= 5, "image {image}");
+            assert!(class >= 5 || found.known[image] == class);
+        }
+    }
+
+    #[test]
+    fn known_classes_only() {
+        let found = found(&[0, 1, 2, 3, 4]);
+        assert_eq!(
+            (found.estimate.kind, found.estimate.private),
+            (Kind::NoNew, 0)
+        );
+    }
+
+    #[test]
+    fn new_classes_only() {
+        let found = found(&[5, 6, 7, 8, 9]);
+        assert_eq!(found.estimate.kind, Kind::NoKnown);
+    }
+
+    #[test]
+    fn too_few_images_say_nothing() {
+        let (features, prototypes) = target(&[0]);
+        let device = place("cpu").unwrap().device;
+        assert_eq!(
+            discover(&features, &features, &prototypes, 10, 0, &device),
+            None
+        );
+    }
 }

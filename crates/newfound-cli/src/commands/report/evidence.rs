@@ -1,8 +1,8 @@
 //! What speaks for and against a run.
 
+use newfound::Result;
 use newfound::initialise::ClusteringReport;
 use newfound::run::RunFolder;
-use newfound::{Error, Result};
 use newfound_report as page;
 
 use super::{Finished, read_text};

@@ -1,0 +1,74 @@
+//! What a run says about itself: the estimate, the verdict, doubts.
+
+mod common;
+
+use std::fs;
+
+use common::{adaptation, outcome, run_in, workplace};
+
+#[test]
+fn a_run_says_how_far_it_can_be_trusted() {
+    let place = workplace();
+    let here = place.path();
+    let mut arguments = adaptation("run");
+    arguments.extend(["--private", "3"]);
+    let told = String::from_utf8(run_in(here, &arguments).stderr).unwrap();
+    assert!(told.contains("\nestimate    "), "{told}");
+    assert!(told.contains("\nverdict     "), "{told}");
+
+    let read = |name: &str| -> serde_json::Value {
+        serde_json::from_slice(&fs::read(here.join("run").join(name)).unwrap()).unwrap()
+    };
+    let verdict = read("verdict.json");
+    let word = verdict["verdict"].as_str().unwrap();
+    assert!(["good", "doubtful", "harmful"].contains(&word), "{verdict}");
+    assert!(verdict["signs"]["kept"].as_f64().unwrap() <= 1.0);
+    let estimate = &read("clustering.json")["estimate"];
+    assert!(
+        !estimate["reason"].as_str().unwrap().is_empty(),
+        "{estimate}"
+    );
+    let page = fs::read_to_string(here.join("run/report.html")).unwrap();
+    assert!(page.contains("Can it be believed?") && page.contains("How many new classes"));
+
+    // Half of the images are left without a label, the more doubtful half; no line is lost.
+    let lines = |arguments: &[&str]| -> Vec<Vec<String>> {
+        let output = String::from_utf8(run_in(here, arguments).stdout).unwrap();
+        let cells = |line: &str| line.split(',').map(String::from).collect();
+        output.lines().skip(1).map(cells).collect()
+    };
+    let predict = ["predict", "target", "--model", "run"];
+    let (all, some) = (
+        lines(&predict),
+        lines(&[predict.as_slice(), &["--abstain", "0.5"]].concat()),
+    );
+    assert_eq!((all.len(), some.len()), (60, 60));
+    let unlabelled = some.iter().filter(|row| row[1].is_empty()).count();
+    assert!((20..=40).contains(&unlabelled), "{unlabelled}");
+    for (all, some) in all.iter().zip(&some) {
+        assert_eq!(all[2..], some[2..]);
+        assert!(some[1].is_empty() || some[1] == all[1]);
+    }
+
+    // Labels show what the probability of being new is worth, and what leaving out doubtful images gains.
+    let evaluate = ["evaluate", "run", "--labels", "target"];
+    let output = String::from_utf8(run_in(here, &evaluate).stdout).unwrap();
+    assert!(
+        output.contains("calibration error") && output.contains("left out"),
+        "{output}"
+    );
+    let output = run_in(here, &[evaluate.as_slice(), &["--json"]].concat()).stdout;
+    let scores: serde_json::Value = serde_json::from_slice(&output).unwrap();
+    assert_eq!(scores["coverage"][0]["images"], 60);
+    assert_eq!(scores["coverage"][2]["images"], 54);
+    let bins = scores["calibration"]["bins"].as_array().unwrap();
+    let images: u64 = bins.iter().map(|bin| bin["images"].as_u64().unwrap()).sum();
+    assert_eq!(images, 60);
+
+    // A file alone has nothing to compare with; a share is less than 1.
+    let model = ["predict", "target", "--model", "source.safetensors"];
+    let (code, text) = outcome(here, &[model.as_slice(), &["--abstain", "0.1"]].concat());
+    assert!(code == 2 && text.contains("give the run folder"), "{text}");
+    let (code, text) = outcome(here, &[predict.as_slice(), &["--abstain", "10"]].concat());
+    assert!(code == 2 && text.contains("such as 0.1"), "{text}");
+}

@@ -200,7 +200,7 @@ impl Terminal {
         let instead = match health.predictions {
             Predictions::Adapted => "",
             Predictions::Clustering => {
-                "; the predictions are those of the clustering, from before the adaptation"
+                "; the predictions are those of the model as it started, from the clustering"
             }
             Predictions::Source => "; the predictions are the source model's",
         };

@@ -80,7 +80,7 @@ pub struct Discovery {
 
 /// Looks for new classes among images with these features.
 ///
-/// None where there are too few images for fine clusters: fewer than eight for each known class.
+/// None where there are too few images for fine clusters, fewer than eight for each known class, or features that are not finite.
 ///
 /// # Shapes
 ///
@@ -95,7 +95,8 @@ pub fn discover(
 ) -> Option<Discovery> {
     let (images, known) = (features.shape[0], prototypes.shape[0]);
     let most = images / IMAGES_PER_CLUSTER;
-    if most < 2 * known.max(2) {
+    let finite = |array: &Array| array.values.iter().all(|x| x.is_finite());
+    if most < 2 * known.max(2) || !finite(features) || !finite(body) {
         return None;
     }
     let target = Target {
@@ -211,6 +212,20 @@ mod tests {
     fn new_classes_only() {
         let found = found(&[5, 6, 7, 8, 9]);
         assert_eq!(found.estimate.kind, Kind::NoKnown);
+    }
+
+    #[test]
+    fn images_and_classes_that_are_all_the_same_are_no_reason_to_fail() {
+        let same = |rows: usize| Array {
+            shape: vec![rows, WIDTH],
+            values: vec![1.0; rows * WIDTH],
+        };
+        let device = place("cpu").unwrap().device;
+        let found = discover(&same(80), &same(80), &same(5), 10, 0, &device).unwrap();
+        assert!(found.novelty.iter().all(|p| p.is_finite()));
+        let mut broken = same(80);
+        broken.values[7] = f32::NAN;
+        assert_eq!(discover(&broken, &same(80), &same(5), 10, 0, &device), None);
     }
 
     #[test]

@@ -36,7 +36,8 @@ impl Alignment {
     }
 }
 
-/// How well prototypes and clusters fit; none for fewer than four known classes, whose few angles prove nothing.
+/// How well prototypes and clusters fit; none for fewer than four known classes, whose few angles prove nothing, or for classes
+/// that are all the same.
 pub(super) fn alignment(
     clusterings: &[FineClustering],
     prototypes: &Rows,
@@ -47,6 +48,9 @@ pub(super) fn alignment(
         return None;
     }
     let basis = orthonormal(prototypes);
+    if basis.values.is_empty() {
+        return None;
+    }
     let inside = |rows: &Rows| Rows {
         values: rows
             .iter()

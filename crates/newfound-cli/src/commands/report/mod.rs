@@ -210,7 +210,7 @@ fn verdict(folder: &RunFolder) -> Result<Option<String>> {
         let instead = match health.predictions {
             Predictions::Adapted => "",
             Predictions::Clustering => {
-                " The labels here are those of the clustering, from before the adaptation."
+                " The labels here are those of the model as it started, from the clustering."
             }
             Predictions::Source => " The labels here are the source model's.",
         };

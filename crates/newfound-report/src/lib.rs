@@ -68,7 +68,7 @@ mod tests;
 
 pub use charts::{DotChart, DotRow};
 pub use comparison::{ComparedImage, ComparedLabel, ComparedRun, Comparison};
-pub use evaluation::{ClassScore, Confusion, Evaluation, Scores};
+pub use evaluation::{Abstained, ClassScore, Confusion, Evaluation, Scores, Stated};
 pub use evidence::{Epoch, Evidence, Match, Unreadable};
 pub use found::{Class, ClassKind, Nearest};
 pub use image::{Guess, Image};

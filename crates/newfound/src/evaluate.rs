@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::adapt::matrix;
-use crate::atomic;
 use crate::clustering::{KMeans, KMeansOptions, k_means};
 use crate::device::place;
 use crate::error::{Error, Result};
@@ -15,7 +14,9 @@ use crate::metrics::coverage::coverage;
 use crate::metrics::{self, Classes, Prediction, Scores, Truth};
 use crate::network::model::{Foreign, Model};
 use crate::request::hash_file;
-use crate::run::{Manifest, Probabilities, RunFolder, doubt_limit, read_predictions};
+use crate::run::{
+    Manifest, Probabilities, RunFolder, doubt_limit, read_json, read_predictions, write_json,
+};
 use crate::weights::Array;
 
 /// Four ways to predict the same images, scored.
@@ -54,8 +55,7 @@ impl Evaluation {
             evaluation: self.clone(),
             truth: self.truth.clone(),
         };
-        let text = serde_json::to_vec_pretty(&filed).expect("scores are plain data");
-        atomic::write(&path, &text).map_err(|source| Error::io("write the scores", &path, source))
+        write_json(&path, "write the scores", &filed)
     }
 
     /// The one the run keeps, if it was ever evaluated.
@@ -64,20 +64,11 @@ impl Evaluation {
         if !path.is_file() {
             return Ok(None);
         }
-        let text =
-            std::fs::read(&path).map_err(|source| Error::io("read the scores", &path, source))?;
-        let filed: Result<Filed, _> = serde_json::from_slice(&text);
-        let whole = filed.map(|Filed { evaluation, truth }| Self {
+        let Filed { evaluation, truth } = read_json(&path, "read the scores", "evaluate")?;
+        Ok(Some(Self {
             truth,
             ..evaluation
-        });
-        whole.map(Some).map_err(|error| {
-            let message = format!(
-                "the scores cannot be understood ({error}): {}",
-                path.display()
-            );
-            Error::request(message, "they are damaged; run evaluate again")
-        })
+        }))
     }
 }
 

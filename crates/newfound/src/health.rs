@@ -2,10 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::atomic;
 use crate::discovery::{Alignment, Discovery};
-use crate::error::{Error, Result};
-use crate::run::RunFolder;
+use crate::error::Result;
+use crate::run::{RunFolder, read_json, write_json};
 
 /// What a user can act on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -230,26 +229,14 @@ pub fn share_equal<T: PartialEq>(a: &[T], b: &[T]) -> f64 {
 impl Health {
     /// Writes it, whole or not at all.
     pub fn write(&self, folder: &RunFolder) -> Result<()> {
-        let path = folder.verdict();
-        let text = serde_json::to_vec_pretty(self).expect("plain data");
-        atomic::write(&path, &text).map_err(|source| Error::io("write the verdict", &path, source))
+        write_json(&folder.verdict(), "write the verdict", self)
     }
 
     /// That of a finished run, if it has one.
     pub fn read(folder: &RunFolder) -> Result<Option<Self>> {
         let path = folder.verdict();
-        if !path.is_file() {
-            return Ok(None);
-        }
-        let text =
-            std::fs::read(&path).map_err(|source| Error::io("read the verdict", &path, source))?;
-        serde_json::from_slice(&text).map(Some).map_err(|error| {
-            let message = format!(
-                "the verdict cannot be understood ({error}): {}",
-                path.display()
-            );
-            Error::request(message, "it is damaged; run adapt again")
-        })
+        let read = || read_json(&path, "read the verdict", "adapt");
+        path.is_file().then(read).transpose()
     }
 }
 

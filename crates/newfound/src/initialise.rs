@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::adapt::{Adaptation, adapted_description, array, matrix, unfrozen};
 use crate::algorithm::first_trained;
-use crate::atomic;
 use crate::cache::Activations;
 use crate::clustering::{Grouping, KMeansOptions, Match, extend, one_to_one, several};
 use crate::config::StartNorm;
@@ -17,7 +16,7 @@ use crate::events::{Event, Stage};
 use crate::health;
 use crate::network::model::Description;
 use crate::network::{Head, Network, Parameters};
-use crate::run::RunFolder;
+use crate::run::{RunFolder, read_json, write_json};
 use crate::supply::{Outputs, TestViews, infer_with_body, measure_statistics};
 use crate::weights::{self, Array};
 
@@ -73,16 +72,7 @@ pub struct NamedMatch {
 impl ClusteringReport {
     /// That of a run.
     pub fn read(folder: &RunFolder) -> Result<Self> {
-        let path = folder.clustering();
-        let text = std::fs::read(&path)
-            .map_err(|source| Error::io("read the clustering", &path, source))?;
-        serde_json::from_slice(&text).map_err(|error| {
-            let message = format!(
-                "the clustering cannot be understood ({error}): {}",
-                path.display()
-            );
-            Error::request(message, "it is damaged; run adapt again")
-        })
+        read_json(&folder.clustering(), "read the clustering", "adapt")
     }
 }
 
@@ -399,7 +389,5 @@ fn report(
         estimate,
         stability,
     };
-    let text = serde_json::to_vec_pretty(&report).expect("plain data");
-    let path = job.folder.clustering();
-    atomic::write(&path, &text).map_err(|source| Error::io("write the clustering", &path, source))
+    write_json(&job.folder.clustering(), "write the clustering", &report)
 }

@@ -2,9 +2,11 @@
 
 mod confusion;
 mod per_class;
+mod trust;
 
 pub use confusion::Confusion;
 pub use per_class::ClassScore;
+pub use trust::{Abstained, Stated};
 
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
@@ -26,6 +28,10 @@ pub struct Evaluation {
     pub per_class: Vec<ClassScore>,
     /// What the adapted model took for what.
     pub confusion: Confusion,
+    /// Stated probabilities of being new against the truth, from low to high.
+    pub calibration: Vec<Stated>,
+    /// The figures when more and more doubtful images are left out.
+    pub abstention: Vec<Abstained>,
 }
 
 /// Three figures of one labelling, in percent; `None` where there is nothing to measure.
@@ -51,6 +57,8 @@ pub fn section(evaluation: &Evaluation) -> Markup {
         }
         (per_class::chart(&evaluation.per_class))
         (confusion::table(&evaluation.confusion))
+        (trust::calibration(&evaluation.calibration))
+        (trust::abstention(&evaluation.abstention))
     }
 }
 

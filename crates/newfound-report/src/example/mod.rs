@@ -209,6 +209,28 @@ fn evaluation() -> Evaluation {
                 vec![0, 0, 1, 0, 3],
             ],
         },
+        calibration: vec![
+            Stated {
+                images: 5,
+                stated: 12.0,
+                new: 20.0,
+            },
+            Stated {
+                images: 5,
+                stated: 91.0,
+                new: 60.0,
+            },
+        ],
+        abstention: vec![
+            Abstained {
+                left_out: 0.0,
+                scores: scores(50.0, 100.0, 66.7),
+            },
+            Abstained {
+                left_out: 50.0,
+                scores: scores(100.0, 100.0, 100.0),
+            },
+        ],
     }
 }
 

@@ -11,6 +11,7 @@
 //! | `predictions.csv` | a line per image |
 //! | `probabilities.safetensors` | all class probabilities: adapted, refined, source, clustering |
 //! | `bank.safetensors` | features and probabilities of the target, for refined predictions of new images |
+//! | `verdict.json` | whether the result can be believed |
 //! | `evaluation.json` | scores, where the run was evaluated |
 //! | `map.safetensors` | every image as a point, before and after adaptation |
 //! | `thumbnails.zip` | a small picture of each image |
@@ -19,6 +20,7 @@
 mod checkpoint;
 mod event_log;
 mod folder;
+mod json;
 mod manifest;
 mod predictions;
 mod thumbnails;
@@ -26,6 +28,7 @@ mod thumbnails;
 pub use checkpoint::{Checkpoint, Integers};
 pub use event_log::EventLog;
 pub use folder::RunFolder;
+pub(crate) use json::{read_json, write_json};
 pub use manifest::{BadFile, HashedFile, Manifest, digest};
 pub(crate) use predictions::take_matrix;
 pub use predictions::{

@@ -39,6 +39,28 @@ pub fn scores(evaluation: &Evaluation, known: usize) -> page::Evaluation {
                 .map(|row| row.iter().map(|&n| n as usize).collect())
                 .collect(),
         },
+        calibration: adapted
+            .calibration
+            .iter()
+            .flat_map(|calibration| &calibration.bins)
+            .map(|bin| page::Stated {
+                images: bin.images as usize,
+                stated: bin.stated,
+                new: bin.new,
+            })
+            .collect(),
+        abstention: adapted
+            .coverage
+            .iter()
+            .map(|step| page::Abstained {
+                left_out: step.abstained,
+                scores: page::Scores {
+                    os_star: step.os_star,
+                    unk: step.unk,
+                    hos: step.hos,
+                },
+            })
+            .collect(),
     }
 }
 

@@ -302,8 +302,11 @@ impl Observer for Terminal {
                 ));
             }
             Event::Estimated(estimate) => self.say(&format!(
-                "estimate    {} new classes, between {} and {}: {}",
-                estimate.private, estimate.low, estimate.high, estimate.reason
+                "estimate    {}, between {} and {}: {}",
+                counted(estimate.private, "new class", "new classes"),
+                estimate.low,
+                estimate.high,
+                estimate.reason
             )),
             Event::Judged(health) => self.judge(health),
             Event::Step(step) => self.live_note(step),
@@ -313,6 +316,14 @@ impl Observer for Terminal {
 
     fn stop_requested(&self) -> bool {
         self.stop.is_requested()
+    }
+}
+
+/// A number and the noun that fits it.
+pub(crate) fn counted(number: usize, one: &str, many: &str) -> String {
+    match number {
+        1 => format!("1 {one}"),
+        _ => format!("{number} {many}"),
     }
 }
 

@@ -17,7 +17,8 @@ use crate::health;
 use crate::network::model::Description;
 use crate::network::{Head, Network, Parameters};
 use crate::run::{RunFolder, read_json, write_json};
-use crate::supply::{Outputs, TestViews, infer_with_body, measure_statistics};
+use crate::settle::with_spare;
+use crate::supply::{Inference, Outputs, TestViews, measure_statistics};
 use crate::weights::{self, Array};
 
 /// Where an adaptation starts.
@@ -85,10 +86,15 @@ impl Start {
         adapted_description(&job.model.description, self.head.outputs() - self.known)
     }
 
+    /// The network with K outputs.
+    pub fn network(&self, job: &Adaptation, kept: Option<&Activations>) -> Network {
+        let network = Network::new(self.description(job).architecture, job.engine);
+        unfrozen(network, kept, job.config.train)
+    }
+
     /// The network and its parameters before the first step.
     pub fn model(&self, job: &Adaptation, kept: Option<&Activations>) -> (Network, Parameters) {
-        let network = Network::new(self.description(job).architecture, job.engine);
-        let network = unfrozen(network, kept, job.config.train);
+        let network = self.network(job, kept);
         let mut arrays = job.model.arrays.clone();
         arrays.extend(self.head.clone().into_arrays());
         arrays.extend(self.statistics.clone());
@@ -214,15 +220,15 @@ pub(crate) fn initialise(
         kept,
     };
     let extract = |parameters: &Parameters| {
-        let stage = Stage::Extracting;
-        infer_with_body(
-            &network,
+        Inference {
+            network: &network,
             parameters,
-            &views,
-            job.device,
-            stage,
-            job.observer,
-        )
+            views,
+            device: job.device,
+            stage: Stage::Extracting,
+            observer: job.observer,
+        }
+        .outputs_and_body()
     };
     // What the source model itself says is kept for comparison, whatever the statistics are later.
     let (outputs, mut body) = extract(&parameters)?;
@@ -253,10 +259,7 @@ pub(crate) fn initialise(
         total: 0,
     });
     let source_head = job.model.head();
-    let look = |seed: u64| {
-        let (prototypes, k) = (&source_head.prototypes, job.config.neighbours);
-        discover(&features, &body, prototypes, k, seed, job.device)
-    };
+    let look = |seed: u64| discover(&features, &body, &source_head.prototypes, seed, job.device);
     let found = look(job.config.seed);
     // Another look at the same images: what depends on the draws is no finding.
     let again = look(job.config.seed.wrapping_add(1));
@@ -306,7 +309,7 @@ fn group(
     let private = config.private.count(known);
     let grouping = match found.filter(|_| config.several_clusters()) {
         Some(found) => {
-            let private = private.unwrap_or(found.estimate.private);
+            let private = with_spare(private.unwrap_or(found.estimate.private));
             several(z, prototypes, found, private, config.restarts, config.seed)
         }
         None => {

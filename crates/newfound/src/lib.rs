@@ -50,6 +50,7 @@ pub mod events;
 // What frozen layers make of images, kept on disk.
 pub mod cache;
 // Batches of views, ahead of the network.
+mod settle;
 pub mod supply;
 // Source training.
 pub mod train;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use burn::tensor::activation::softmax;
 use burn::tensor::{Device, Tensor};
 
 use crate::adapt::{Adaptation, array, matrix};
@@ -19,7 +20,8 @@ use crate::network::{Network, Parameters, download};
 use crate::pseudo_labels::{nearest, neighbour_consensus};
 use crate::random::Stream;
 use crate::run::{Probabilities, Row, take_matrix, write_predictions};
-use crate::supply::{Outputs, TestViews, infer};
+use crate::settle::{Verdicts, merged_table};
+use crate::supply::{Inference, Outputs, TestViews};
 use crate::uncertainty::{class_separation, neighbour_consensus_uncertainty};
 use crate::weights::{self, Array};
 
@@ -47,7 +49,7 @@ pub struct Refined {
     pub u_nc: Vec<f32>,
     /// u_cs: B values.
     pub u_cs: Vec<f32>,
-    /// Mean novelty of the neighbours: B values.
+    /// Novelty of the image itself if it is one of the run's, otherwise the mean of its neighbours': B values.
     pub novelty: Vec<f32>,
 }
 
@@ -91,7 +93,12 @@ impl Reference {
         let bank = matrix(&self.features, device);
         let k = self.neighbours.min(others);
         let neighbours = nearest(normalise_rows(z.clone()), own, bank, &self.images, k);
-        let novelty = neighbour_consensus(matrix(&self.novelty, device), neighbours.clone());
+        let near = neighbour_consensus(matrix(&self.novelty, device), neighbours.clone());
+        // An image of the run has an opinion of its own.
+        let novelty = download(near).into_iter().zip(own).map(|(near, image)| {
+            let found = self.images.binary_search(image);
+            found.map_or(near, |place| self.novelty.values[place])
+        });
         let refined = neighbour_consensus(matrix(&self.probabilities, device), neighbours);
         let u_nc = neighbour_consensus_uncertainty(refined.clone());
         let separation = class_separation(z, refined.clone(), prototypes);
@@ -99,7 +106,7 @@ impl Reference {
             probabilities: array(&refined),
             u_nc: download(u_nc),
             u_cs: download(separation.uncertainty),
-            novelty: download(novelty),
+            novelty: novelty.collect(),
         }
     }
 
@@ -236,11 +243,18 @@ impl Outcome {
             description: &start.description(job),
             kept,
         };
-        let stage = Stage::Predicting;
         let Outputs {
             features,
             probabilities,
-        } = infer(network, parameters, &views, device, stage, job.observer)?;
+        } = Inference {
+            network,
+            parameters,
+            views,
+            device,
+            stage: Stage::Predicting,
+            observer: job.observer,
+        }
+        .outputs()?;
         let classes = probabilities.shape[1];
         if let Some(image) = probabilities.values.iter().position(|p| !p.is_finite()) {
             return Err(Error::failed(
@@ -251,15 +265,45 @@ impl Outcome {
                 "nothing was written; a smaller learning-rate usually helps",
             ));
         }
-        let novelty = &start.novelty;
+        let prototypes = network.prototypes(parameters);
+        Ok(Self::from_outputs(
+            job,
+            start,
+            features,
+            probabilities,
+            prototypes,
+        ))
+    }
+
+    /// Of features and probabilities that are known already.
+    fn from_outputs(
+        job: &Adaptation,
+        start: &Start,
+        features: Array,
+        probabilities: Array,
+        prototypes: Tensor<2>,
+    ) -> Self {
+        let (novelty, device) = (&start.novelty, job.device);
+        let own: Vec<usize> = (0..job.images.len()).collect();
         let reference = Reference::of(&features, &probabilities, novelty, job.config, device);
-        let refined = reference.refine(&features, &own, network.prototypes(parameters), device);
-        Ok(Self {
+        let refined = reference.refine(&features, &own, prototypes, device);
+        Self {
             features,
             probabilities,
             refined,
             reference,
-        })
+        }
+    }
+
+    /// How probable it is that the class of each image is new.
+    fn unknown(&self, known: usize) -> Vec<f32> {
+        let rows = self
+            .probabilities
+            .values
+            .chunks_exact(self.probabilities.shape[1]);
+        rows.enumerate()
+            .map(|(image, row)| unknown(row, known, Some(&self.refined.votes(image))))
+            .collect()
     }
 
     fn labels(&self) -> Vec<usize> {
@@ -345,19 +389,105 @@ pub(crate) fn conclude(
     let health = outcome.signs(start, state, &report).judge();
     job.observer.on(&Event::Judged(health.clone()));
     health.write(job.folder)?;
-    let changes = state.history.changes();
-    let instead = match health.predictions {
-        Predictions::Adapted => {
-            outcome.write(job, start, &state.online, changes)?;
-            return Ok(health);
-        }
-        Predictions::Clustering => start.clone(),
-        Predictions::Source => start.of_source(job),
+    let result = Finished {
+        outcome,
+        start: start.clone(),
+        parameters: state.online.clone(),
     };
-    let (network, parameters) = instead.model(job, kept);
-    let before = Outcome::of(job, kept, &network, &instead, &parameters)?;
-    before.write(job, &instead, &parameters, changes)?;
+    let result = match health.predictions {
+        Predictions::Adapted => result.settled(job, kept, &report),
+        Predictions::Clustering => {
+            Finished::of(job, kept, start.clone())?.settled(job, kept, &report)
+        }
+        Predictions::Source => Finished::of(job, kept, start.of_source(job))?,
+    };
+    result.write(job, state.history.changes())?;
     Ok(health)
+}
+
+/// A model and what it says.
+struct Finished {
+    outcome: Outcome,
+    start: Start,
+    parameters: Parameters,
+}
+
+impl Finished {
+    /// A start as it is.
+    fn of(job: &Adaptation, kept: Option<&Activations>, start: Start) -> Result<Self> {
+        let (network, parameters) = start.model(job, kept);
+        Ok(Self {
+            outcome: Outcome::of(job, kept, &network, &start, &parameters)?,
+            start,
+            parameters,
+        })
+    }
+
+    /// With as many new classes as were counted, where they were: see [`settle`](crate::settle).
+    fn settled(
+        self,
+        job: &Adaptation,
+        kept: Option<&Activations>,
+        report: &ClusteringReport,
+    ) -> Self {
+        let known = self.start.known;
+        let spare = self.start.head.outputs() - known;
+        let counted = report.estimate.as_ref().map(|found| found.private);
+        let Some(private) = counted.filter(|_| job.config.several_clusters() && spare > 0) else {
+            return self;
+        };
+        let private = job
+            .config
+            .private
+            .count(known)
+            .unwrap_or(private)
+            .min(spare);
+        let Self {
+            outcome,
+            start,
+            parameters,
+        } = self;
+        let model = Model {
+            description: start.description(job),
+            arrays: parameters.to_arrays(),
+        };
+        let unknown = outcome.unknown(known);
+        let verdicts = Verdicts {
+            features: &outcome.features,
+            probabilities: &outcome.probabilities,
+            unknown: &unknown,
+            known,
+        };
+        let groups = verdicts.groups(private);
+        let head = verdicts.fit(&model.head(), &groups, private, job.device);
+        let start = Start {
+            clustering: merged_table(&start.clustering, known, &groups, private),
+            head: head.clone(),
+            ..start
+        };
+        let mut arrays = model.arrays;
+        arrays.extend(head.into_arrays());
+        let network = start.network(job, kept);
+        let parameters = Parameters::from_arrays(network.specs().clone(), arrays, job.device);
+        let z = matrix(&outcome.features, job.device);
+        let probabilities = array(&softmax(network.logits(&parameters, z), 1));
+        Self {
+            outcome: Outcome::from_outputs(
+                job,
+                &start,
+                outcome.features,
+                probabilities,
+                network.prototypes(&parameters),
+            ),
+            start,
+            parameters,
+        }
+    }
+
+    fn write(self, job: &Adaptation, changes: Vec<usize>) -> Result<()> {
+        self.outcome
+            .write(job, &self.start, &self.parameters, changes)
+    }
 }
 
 /// Says so when every image ended as unknown. A collapse into one class is a sign of the verdict.

@@ -268,7 +268,8 @@ const SKETCH: usize = 256;
 /// Angles between images by the body's features, from far fewer numbers.
 ///
 /// Rows of unit length times a matrix of random numbers: cosines stay the same but for about 1/√256 (Johnson and Lindenstrauss
-/// 1984). Features that are not wider than that stay as they are.
+/// 1984). Features that are not wider than that stay as they are. The square roots come first, with their signs: a few
+/// channels that answer strongly would decide an angle alone (Arandjelović and Zisserman 2012).
 struct Sketch(Option<Tensor<2>>);
 
 impl Sketch {
@@ -284,7 +285,7 @@ impl Sketch {
 
     /// [B, width] → [B, at most 256]
     fn of(&self, pooled: Tensor<2>) -> Tensor<2> {
-        let unit = normalise_rows(pooled);
+        let unit = normalise_rows(pooled.clone().sign() * pooled.abs().sqrt());
         match &self.0 {
             Some(matrix) => unit.matmul(matrix.clone()),
             None => unit,
@@ -451,67 +452,87 @@ pub fn measure_statistics(
     Ok(())
 }
 
-/// Features and probabilities of the test views.
-pub fn infer(
-    network: &Network,
-    parameters: &Parameters,
-    views: &TestViews,
-    device: &Device,
-    stage: Stage,
-    observer: &dyn Observer,
-) -> Result<Outputs> {
-    Ok(infer_with_body(network, parameters, views, device, stage, observer)?.0)
+/// A pass over test views in which nothing is learned.
+pub struct Inference<'a> {
+    /// The network.
+    pub network: &'a Network,
+    /// Its parameters.
+    pub parameters: &'a Parameters,
+    /// The images.
+    pub views: TestViews<'a>,
+    /// Where tensors live.
+    pub device: &'a Device,
+    /// What it is part of.
+    pub stage: Stage,
+    /// Who listens.
+    pub observer: &'a dyn Observer,
 }
 
-/// Features and probabilities of the test views, and the body's features in few numbers: [N, at most 256].
-pub fn infer_with_body(
-    network: &Network,
-    parameters: &Parameters,
-    views: &TestViews,
-    device: &Device,
-    stage: Stage,
-    observer: &dyn Observer,
-) -> Result<(Outputs, Array)> {
-    let count = views.which.len();
-    observer.on(&Event::Began {
-        stage,
-        total: count,
-    });
-    let (mut features, mut probabilities, mut body) = (Vec::new(), Vec::new(), Vec::new());
-    let (pass, mut done) = (Pass::evaluation(), 0);
-    let mut sketch = None;
-    views.for_each(device, |batch, test| {
-        let pooled = network.pooled(parameters, test, &pass);
-        let sketch = sketch.get_or_insert_with(|| Sketch::new(pooled.dims()[1], device));
-        body.extend(download(sketch.of(pooled.clone())));
-        let outputs = Outputs::of_pooled(network, parameters, pooled, &pass);
-        features.extend(outputs.features.values);
-        probabilities.extend(outputs.probabilities.values);
-        done += batch.len();
-        observer.on(&Event::Advanced { stage, done });
-        if observer.stop_requested() {
-            return Err(Error::failed(
-                "stopped as asked",
-                "run the same command with --resume to go on",
-            ));
-        }
-        Ok(())
-    })?;
-    observer.on(&Event::Ended { stage });
-    let architecture = network.architecture();
-    let outputs = Outputs {
-        features: Array {
-            shape: vec![count, architecture.features()],
-            values: features,
-        },
-        probabilities: Array {
-            shape: vec![count, architecture.outputs],
-            values: probabilities,
-        },
-    };
-    let body = Array {
-        shape: vec![count, body.len() / count.max(1)],
-        values: body,
-    };
-    Ok((outputs, body))
+impl Inference<'_> {
+    /// Features and probabilities.
+    pub fn outputs(&self) -> Result<Outputs> {
+        self.run(|_| ())
+    }
+
+    /// Features and probabilities, and the body's features in few numbers: [N, at most 256].
+    pub fn outputs_and_body(&self) -> Result<(Outputs, Array)> {
+        let (mut sketch, mut values) = (None, Vec::new());
+        let outputs = self.run(|pooled| {
+            let sketch = sketch.get_or_insert_with(|| Sketch::new(pooled.dims()[1], self.device));
+            values.extend(download(sketch.of(pooled.clone())));
+        })?;
+        let count = self.views.which.len();
+        let body = Array {
+            shape: vec![count, values.len() / count.max(1)],
+            values,
+        };
+        Ok((outputs, body))
+    }
+
+    /// `see` gets the body's features of each batch, in order: [B, ·].
+    fn run(&self, mut see: impl FnMut(&Tensor<2>)) -> Result<Outputs> {
+        let Self {
+            network,
+            parameters,
+            views,
+            device,
+            stage,
+            observer,
+        } = *self;
+        let count = views.which.len();
+        observer.on(&Event::Began {
+            stage,
+            total: count,
+        });
+        let (mut features, mut probabilities) = (Vec::new(), Vec::new());
+        let (pass, mut done) = (Pass::evaluation(), 0);
+        views.for_each(device, |batch, test| {
+            let pooled = network.pooled(parameters, test, &pass);
+            see(&pooled);
+            let outputs = Outputs::of_pooled(network, parameters, pooled, &pass);
+            features.extend(outputs.features.values);
+            probabilities.extend(outputs.probabilities.values);
+            done += batch.len();
+            observer.on(&Event::Advanced { stage, done });
+            if observer.stop_requested() {
+                return Err(Error::failed(
+                    "stopped as asked",
+                    "run the same command with --resume to go on",
+                ));
+            }
+            Ok(())
+        })?;
+        observer.on(&Event::Ended { stage });
+        let architecture = network.architecture();
+        Ok(Outputs {
+            features: Array {
+                shape: vec![count, architecture.features()],
+                values: features,
+            },
+            probabilities: Array {
+                shape: vec![count, architecture.outputs],
+                values: probabilities,
+            },
+        })
+    }
 }

@@ -22,7 +22,7 @@ use crate::network::{Engine, Network, Parameters, Pass, Spec};
 use crate::optimiser::{Rates, Sgd, at_rest};
 use crate::random::Stream;
 use crate::run::Checkpoint;
-use crate::supply::{TestViews, TrainingViews, infer};
+use crate::supply::{Inference, TestViews, TrainingViews};
 use crate::weights::Array;
 
 /// A checkpoint is written at the end of every epoch, and within a longer one after this time.
@@ -395,7 +395,15 @@ fn judge(
         kept,
     };
     let (stage, silent) = (Stage::Predicting, crate::events::Silent);
-    let outputs = infer(network, parameters, &views, job.device, stage, &silent)?;
+    let outputs = Inference {
+        network,
+        parameters,
+        views,
+        device: job.device,
+        stage,
+        observer: &silent,
+    }
+    .outputs()?;
     let rows = outputs
         .probabilities
         .values

@@ -8,7 +8,7 @@ use newfound::{Result, device};
 use super::configuration;
 use crate::args::AdaptArgs;
 use crate::tensorboard::Tensorboard;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, counted};
 
 pub fn run(args: &AdaptArgs, terminal: &Terminal) -> Result<()> {
     let place = device::place(&args.work.device)?;
@@ -37,10 +37,10 @@ pub fn run(args: &AdaptArgs, terminal: &Terminal) -> Result<()> {
     classes.sort_unstable();
     classes.dedup();
     terminal.say(&format!(
-        "found       {} images of known classes, {} unknown ones in {} new classes",
-        rows.len() - unknown.len(),
+        "found       {} of known classes, {} unknown ones in {}",
+        counted(rows.len() - unknown.len(), "image", "images"),
         unknown.len(),
-        classes.len()
+        counted(classes.len(), "new class", "new classes")
     ));
     terminal.say(&format!("report      {}", folder.report().display()));
     Ok(())

@@ -34,7 +34,7 @@ impl Evidence {
     /// σ(10 · (even − relative − kinship / 2))
     /// ```
     ///
-    /// `even` is the support at which both are equally likely: about 1.
+    /// `even` is the support at which both are taken to be equally likely: about 1.
     ///
     /// The best cluster of a class has 1 and 1 and is known; one that is half as similar must be all of a kind with it to be so, too. A logistic
     /// regression on clusters of known origin has this form, and nearly these numbers whatever the model went through: scaled to 1,
@@ -55,8 +55,6 @@ const LEAST: f64 = 0.05;
 pub(super) struct FineClustering {
     /// The cluster of each image.
     pub labels: Vec<usize>,
-    /// Unit mean of each cluster's features: [K, D].
-    pub means: Rows,
     /// One for each cluster.
     pub evidence: Vec<Evidence>,
 }
@@ -66,16 +64,12 @@ impl FineClustering {
         let means = means(&target.features, &labels, clusters);
         let body = self::means(&target.body, &labels, clusters);
         let evidence = evidence(&means, &body, prototypes);
-        Self {
-            labels,
-            means,
-            evidence,
-        }
+        Self { labels, evidence }
     }
 }
 
 /// The direction of the mean of each cluster's rows.
-fn means(rows: &Rows, labels: &[usize], clusters: usize) -> Rows {
+pub(super) fn means(rows: &Rows, labels: &[usize], clusters: usize) -> Rows {
     let mut sums = Rows {
         values: vec![0.0; clusters * rows.width],
         width: rows.width,

@@ -6,8 +6,9 @@
 //! if it lies close to it, whether or not another lies closer:
 //!
 //! ```text
-//! features ─ fine clusterings ─ evidence of each cluster ─ consensus over clusterings and neighbours ─ novelty of each image
-//!                                       └─ presence: do the prototypes fit these images at all?         └─ count: how many classes
+//! features ─┬ fine clusterings ─ evidence of each cluster ─┬─ consensus over clusterings and neighbours ─ novelty of each image
+//!           │                           └─ presence: do the prototypes fit these images at all?        └─ count: how many classes
+//!           └ layers: clusters by one layer, judged by another ─┘
 //! ```
 //!
 //! Nothing here knows a label. docs/RESULTS.md has the study behind the constants and what they were measured on.
@@ -15,6 +16,7 @@
 mod consensus;
 mod count;
 mod evidence;
+mod layers;
 mod presence;
 mod rows;
 
@@ -29,8 +31,10 @@ pub use presence::Alignment;
 use crate::adapt::matrix;
 use crate::clustering::{KMeans, KMeansOptions, k_means};
 use crate::weights::Array;
-use consensus::Neighbourhoods;
+use consensus::{Neighbourhoods, Opinion};
+use count::Findings;
 use evidence::FineClustering;
+use layers::Layers;
 use rows::Rows;
 
 /// Clusters for each known class, in each of the fine clusterings.
@@ -44,6 +48,17 @@ const IMAGES_PER_CLUSTER: usize = 4;
 
 /// Restarts of each fine clustering. Four of them are averaged, so none need be the best of many.
 const RESTARTS: usize = 2;
+
+/// The support at which a cluster is as likely new as known.
+///
+/// With 1, new classes that look a little like a known one go to it: the more new classes there are, the more of them do.
+const EVEN: f64 = 1.08;
+
+/// The same where it is in question whether there are new classes at all.
+const CAUTIOUS: f64 = 1.0;
+
+/// The say of prototypes matched one to one, beside the evidence.
+const LAYERS: f64 = 0.2;
 
 /// Features of all images, less what they have in common, of unit length.
 struct Target {
@@ -89,7 +104,6 @@ pub fn discover(
     features: &Array,
     body: &Array,
     prototypes: &Array,
-    neighbours: usize,
     seed: u64,
     device: &Device,
 ) -> Option<Discovery> {
@@ -123,19 +137,31 @@ pub fn discover(
             FineClustering::new(&target, found.labels, options.clusters, &prototypes)
         })
         .collect();
-    let neighbourhoods = Neighbourhoods::of(both, neighbours);
-    let fit = presence::alignment(&clusterings, &prototypes, seed);
-    let mut consensus = Consensus::of(&clusterings, &neighbourhoods, known, 1.0);
-    let mut estimate = count::estimate(&clusterings, &consensus, known, fit);
-    if estimate.kind == Kind::Open {
-        // Only where there are two groups does it make sense to look for the line between them.
-        let even = consensus::even(&clusterings, &neighbourhoods);
-        consensus = Consensus::of(&clusterings, &neighbourhoods, known, even);
-        estimate = count::estimate(&clusterings, &consensus, known, fit);
+    let clusters: usize = GRANULARITIES.iter().map(|each| each * known).sum();
+    let neighbourhoods = Neighbourhoods::of(both, clusters / GRANULARITIES.len());
+    let layers = Layers::of(&target, known, seed, device);
+    let cautious = Opinion::of(&clusterings, known, CAUTIOUS);
+    let cautious = Consensus::of(&cautious, &neighbourhoods.at_least(10));
+    let opinion = Opinion::of(&clusterings, known, EVEN);
+    let estimate = Findings {
+        clusterings: &clusterings,
+        cautious: &cautious,
+        consensus: &Consensus::of(&opinion, &neighbourhoods),
+        layers: &layers,
+        alignment: presence::alignment(&target.features, &prototypes, seed),
     }
+    .estimate();
+    let settled = match estimate.kind {
+        Kind::NoNew => cautious,
+        Kind::Open | Kind::NoKnown => {
+            let other = layers.opinion(&target, &prototypes);
+            Consensus::of(&opinion.mixed(&other, LAYERS), &neighbourhoods)
+        }
+    }
+    .sharpened();
     Some(Discovery {
-        novelty: consensus.novelty.iter().map(|&p| p as f32).collect(),
-        known: consensus.known,
+        novelty: settled.novelty.iter().map(|&p| p as f32).collect(),
+        known: settled.known,
         estimate,
     })
 }
@@ -149,7 +175,7 @@ mod tests {
     const WIDTH: usize = 48;
     const EACH: usize = 30;
 
-    /// Directions of ten classes, the first five of them known to the model.
+    /// Directions of classes, the first six of them known to the model.
     fn direction(class: usize) -> Vec<f64> {
         let mut draws = Stream::new(1, "class", &[class as u64]);
         (0..WIDTH).map(|_| draws.normal()).collect()
@@ -169,9 +195,9 @@ mod tests {
             shape: vec![classes.len() * EACH, WIDTH],
             values,
         };
-        let prototypes = (0..5).flat_map(direction).map(|x| x as f32);
+        let prototypes = (0..6).flat_map(direction).map(|x| x as f32);
         let prototypes = Array {
-            shape: vec![5, WIDTH],
+            shape: vec![6, WIDTH],
             values: prototypes.collect(),
         };
         (features, prototypes)
@@ -180,28 +206,28 @@ mod tests {
     fn found(classes: &[usize]) -> Discovery {
         let (features, prototypes) = target(classes);
         let device = place("cpu").unwrap().device;
-        discover(&features, &features, &prototypes, 10, 0, &device).unwrap()
+        discover(&features, &features, &prototypes, 0, &device).unwrap()
     }
 
     #[test]
     fn new_classes_are_found_and_counted() {
-        let all: Vec<usize> = (0..9).collect();
+        let all: Vec<usize> = (0..10).collect();
         let found = found(&all);
         assert_eq!(
             (found.estimate.kind, found.estimate.private),
             (Kind::Open, 4)
         );
         assert!(found.estimate.low <= 4 && found.estimate.high >= 4);
-        for image in 0..9 * EACH {
+        for image in 0..10 * EACH {
             let class = image / EACH;
-            assert_eq!(found.novelty[image] > 0.5, class >= 5, "image {image}");
-            assert!(class >= 5 || found.known[image] == class);
+            assert_eq!(found.novelty[image] > 0.5, class >= 6, "image {image}");
+            assert!(class >= 6 || found.known[image] == class);
         }
     }
 
     #[test]
     fn known_classes_only() {
-        let found = found(&[0, 1, 2, 3, 4]);
+        let found = found(&[0, 1, 2, 3, 4, 5]);
         assert_eq!(
             (found.estimate.kind, found.estimate.private),
             (Kind::NoNew, 0)
@@ -210,7 +236,7 @@ mod tests {
 
     #[test]
     fn new_classes_only() {
-        let found = found(&[5, 6, 7, 8, 9]);
+        let found = found(&[6, 7, 8, 9, 10, 11]);
         assert_eq!(found.estimate.kind, Kind::NoKnown);
     }
 
@@ -221,20 +247,18 @@ mod tests {
             values: vec![1.0; rows * WIDTH],
         };
         let device = place("cpu").unwrap().device;
-        let found = discover(&same(80), &same(80), &same(5), 10, 0, &device).unwrap();
+        let found = discover(&same(80), &same(80), &same(5), 0, &device).unwrap();
         assert!(found.novelty.iter().all(|p| p.is_finite()));
         let mut broken = same(80);
         broken.values[7] = f32::NAN;
-        assert_eq!(discover(&broken, &same(80), &same(5), 10, 0, &device), None);
+        assert_eq!(discover(&broken, &same(80), &same(5), 0, &device), None);
     }
 
     #[test]
     fn too_few_images_say_nothing() {
         let (features, prototypes) = target(&[0]);
         let device = place("cpu").unwrap().device;
-        assert_eq!(
-            discover(&features, &features, &prototypes, 10, 0, &device),
-            None
-        );
+        let found = discover(&features, &features, &prototypes, 0, &device);
+        assert_eq!(found, None);
     }
 }

@@ -1,48 +1,52 @@
 //! Do the known classes occur here at all?
 
-use super::evidence::FineClustering;
 use super::rows::{Rows, dot};
 use crate::random::Stream;
 
-/// How well the prototypes fit the clusters, and how well they would by chance.
+/// How well the prototypes fit the images nearest to them, and how well they would by chance.
 ///
 /// Only directions in the space that the prototypes span count: how much of the features lies in it depends on how long the model was
 /// trained, not on the target.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Alignment {
-    /// Mean over the known classes of the largest cosine with a cluster.
+    /// Mean over the known classes of the cosine with the images nearest to each.
     pub real: f64,
     /// The same for prototypes that keep their angles among each other but are turned at random.
     pub by_chance: f64,
+    /// C.
+    pub known: usize,
 }
 
-/// Turns of the prototypes for each clustering.
-const TURNS: u64 = 10;
+/// Turns of the prototypes.
+const TURNS: u64 = 30;
+
+/// The images nearest to a prototype are a quarter of those that each known class would have if there were no others.
+const NEAREST: usize = 4;
 
 impl Alignment {
     /// Below this, a target has none of the known classes.
     ///
-    /// In the study, nine in ten targets without a known class had less than 1.47, and all but one in fifty of the others more than 1.75.
-    pub const PRESENT: f64 = 1.6;
+    /// In a study of 120 targets with six or more known classes, all but one of those that have none of them had at most 1.52, and all
+    /// but one of the others at least 1.65.
+    pub const PRESENT: f64 = 1.58;
 
-    /// How many times nearer the prototypes are to clusters than chance would have it: (1 − by chance) / (1 − real).
+    /// With fewer known classes, chance does as well as this: nothing follows from a weak alignment.
+    pub const ENOUGH: usize = 6;
+
+    /// How many times nearer the prototypes are to images than chance would have it: (1 − by chance) / (1 − real).
     pub fn strength(&self) -> f64 {
         (1.0 - self.by_chance) / (1.0 - self.real).max(1e-9)
     }
 
-    /// Whether the known classes are here.
-    pub fn present(&self) -> bool {
-        self.strength() >= Self::PRESENT
+    /// Whether it can be said that none of the known classes is here.
+    pub fn absent(&self) -> bool {
+        self.known >= Self::ENOUGH && self.strength() < Self::PRESENT
     }
 }
 
-/// How well prototypes and clusters fit; none for fewer than four known classes, whose few angles prove nothing, or for classes
+/// How well prototypes and images fit; none for fewer than four known classes, whose few angles prove nothing, or for classes
 /// that are all the same.
-pub(super) fn alignment(
-    clusterings: &[FineClustering],
-    prototypes: &Rows,
-    seed: u64,
-) -> Option<Alignment> {
+pub(super) fn alignment(features: &Rows, prototypes: &Rows, seed: u64) -> Option<Alignment> {
     let known = prototypes.len();
     if known < 4 {
         return None;
@@ -59,30 +63,28 @@ pub(super) fn alignment(
         width: basis.len(),
     };
     let own = inside(prototypes).unit();
-    let (mut real, mut by_chance) = (0.0, 0.0);
-    for (index, clustering) in clusterings.iter().enumerate() {
-        let means = inside(&clustering.means).unit();
-        real += fit(&means, &own);
-        for turn in 0..TURNS {
-            let mut draws = Stream::new(seed, "turned prototypes", &[index as u64, turn]);
-            by_chance += fit(&means, &turned(&own, &mut draws));
-        }
-    }
+    let images = inside(features).unit();
+    let turns = (0..TURNS).map(|turn| {
+        let mut draws = Stream::new(seed, "turned prototypes", &[turn]);
+        fit(&images, &turned(&own, &mut draws))
+    });
     Some(Alignment {
-        real: real / clusterings.len() as f64,
-        by_chance: by_chance / (clusterings.len() as f64 * TURNS as f64),
+        real: fit(&images, &own),
+        by_chance: turns.sum::<f64>() / TURNS as f64,
+        known,
     })
 }
 
-/// Mean over the prototypes of the largest similarity with a cluster.
-fn fit(means: &Rows, prototypes: &Rows) -> f64 {
-    let best = |prototype: &[f64]| {
-        means
-            .iter()
-            .map(|mean| dot(mean, prototype))
-            .fold(f64::NEG_INFINITY, f64::max)
+/// Mean over the prototypes of the similarity with the images nearest to each.
+fn fit(images: &Rows, prototypes: &Rows) -> f64 {
+    let count = images.len();
+    let nearest = (count / (NEAREST * prototypes.len())).clamp(3, count);
+    let of_prototype = |prototype: &[f64]| {
+        let mut all: Vec<f64> = images.iter().map(|image| dot(image, prototype)).collect();
+        all.sort_unstable_by(|a, b| b.total_cmp(a));
+        all[..nearest].iter().sum::<f64>() / nearest as f64
     };
-    prototypes.iter().map(best).sum::<f64>() / prototypes.len() as f64
+    prototypes.iter().map(of_prototype).sum::<f64>() / prototypes.len() as f64
 }
 
 /// The rows turned by a random rotation: the image of each axis is a random direction at right angles to the others'.
@@ -134,19 +136,20 @@ fn orthonormal(rows: &Rows) -> Rows {
 mod tests {
     use super::*;
 
+    impl Rows {
+        fn repeated(&self, times: usize) -> Self {
+            Self {
+                values: self.values.repeat(times),
+                width: self.width,
+            }
+        }
+    }
+
     /// Centred prototypes of five classes in eight dimensions.
     fn prototypes() -> Rows {
         let mut draws = Stream::new(3, "test", &[]);
         let values = (0..5 * 8).map(|_| draws.normal()).collect();
         Rows { values, width: 8 }.centred().unit()
-    }
-
-    fn clustering(means: Rows) -> FineClustering {
-        FineClustering {
-            labels: vec![],
-            evidence: vec![],
-            means,
-        }
     }
 
     #[test]
@@ -182,25 +185,24 @@ mod tests {
     }
 
     #[test]
-    fn clusters_of_the_known_classes_fit_better_than_chance() {
+    fn images_of_the_known_classes_fit_better_than_chance() {
         let rows = prototypes();
-        let present = alignment(&[clustering(rows.clone())], &rows, 0).unwrap();
+        let present = alignment(&rows.repeated(20), &rows, 0).unwrap();
         assert!((present.real - 1.0).abs() < 1e-12);
-        assert!(present.by_chance < 0.9 && present.present());
-        // The same clusters, turned: the prototypes fit them no better than chance.
+        assert!(present.by_chance < 0.9 && present.strength() > Alignment::PRESENT);
+        // The same images, turned: the prototypes fit them no better than chance.
         let elsewhere = turned(&rows, &mut Stream::new(9, "test", &[]));
-        let absent = alignment(&[clustering(elsewhere)], &rows, 0).unwrap();
-        assert!(!absent.present(), "{absent:?}");
-        assert!(
-            alignment(
-                &[],
-                &Rows {
-                    values: vec![1.0; 6],
-                    width: 2
-                },
-                0
-            )
-            .is_none()
-        );
+        let absent = alignment(&elsewhere.repeated(20), &rows, 0).unwrap();
+        assert!(absent.strength() < Alignment::PRESENT, "{absent:?}");
+        // Five classes are too few to say so; with six it would be said.
+        assert!(!absent.absent());
+        let known = Alignment::ENOUGH;
+        assert!(Alignment { known, ..absent }.absent());
+        assert!(!Alignment { known, ..present }.absent());
+        let two = Rows {
+            values: vec![1.0; 6],
+            width: 2,
+        };
+        assert!(alignment(&rows, &two, 0).is_none());
     }
 }

@@ -17,6 +17,14 @@ impl Rows {
         }
     }
 
+    /// In single precision.
+    pub fn array(&self) -> Array {
+        Array {
+            shape: vec![self.len(), self.width],
+            values: self.values.iter().map(|&x| x as f32).collect(),
+        }
+    }
+
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[f64]> {
         self.values.chunks_exact(self.width)
     }

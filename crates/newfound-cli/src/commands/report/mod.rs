@@ -9,7 +9,7 @@ mod scores;
 use std::path::{Path, PathBuf};
 
 use newfound::config::AdaptConfig;
-use newfound::discovery::Estimate;
+use newfound::discovery::{Estimate, Kind};
 use newfound::evaluate::Evaluation;
 use newfound::events::{Event, Observer, Stage};
 use newfound::health::{Health, Predictions, Verdict};
@@ -191,10 +191,13 @@ fn estimate(folder: &RunFolder) -> Result<Option<String>> {
             private,
             low,
             high,
-            reason,
+            ref reason,
             ..
         } = found;
-        format!("About {private}, between {low} and {high}: {reason}.")
+        match found.kind {
+            Kind::NoNew => format!("None, it seems, and hardly more than {high}: {reason}."),
+            _ => format!("About {private}, between {low} and {high}: {reason}."),
+        }
     };
     Ok(estimate.map(words))
 }

@@ -1,6 +1,7 @@
 //! What can be wrong with a request for images.
 
 use std::fmt::Write;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use super::{EXTENSIONS, Split};
@@ -12,7 +13,7 @@ const QUOTED: usize = 20;
 #[derive(Debug, thiserror::Error)]
 pub enum ListError {
     /// A file or folder cannot be read or does not exist.
-    #[error("{source}: {}", path.display())]
+    #[error("{}: {}", said(source), path.display())]
     Unreadable {
         /// The file or folder.
         path: PathBuf,
@@ -127,10 +128,22 @@ pub enum ListError {
     },
 }
 
+/// What is wrong with a path, in words of ours where there are better ones.
+fn said(source: &std::io::Error) -> String {
+    match source.kind() {
+        ErrorKind::NotFound => "there is no such file or folder".to_string(),
+        _ => source.to_string(),
+    }
+}
+
 impl ListError {
     /// What to do about it, where there is something to say.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
+            Self::Unreadable { source, .. } if source.kind() == ErrorKind::NotFound => {
+                "a path that does not start with / is looked for in the folder where you are"
+                    .to_string()
+            }
             Self::NoImages { .. } => {
                 format!("image files end in {} (any case)", EXTENSIONS.join(", "))
             }

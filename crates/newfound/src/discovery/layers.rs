@@ -1,0 +1,306 @@
+//! A count that knows nothing of prototypes: clusters by one layer of the network, judged by another.
+//!
+//! With too few clusters by the body's features, classes share one, and by the bottleneck's features its images do not hang together;
+//! with too many, a class is cut, and images of one cluster lie among those of the next. Clusters judged by
+//! the features that made them would always look good.
+
+use burn::tensor::Device;
+
+use super::consensus::Opinion;
+use super::evidence::means;
+use super::rows::{Rows, dot};
+use super::{IMAGES_PER_CLUSTER, Target};
+use crate::adapt::matrix;
+use crate::clustering::{KMeans, KMeansOptions, Matching, k_means, match_prototypes};
+use crate::network::download;
+
+/// Numbers of clusters that are tried, in equal ratios from half as many as there are known classes to five times as many.
+const NUMBERS: usize = 18;
+
+/// Clusterings for each number: one alone depends too much on where it started.
+const DRAWS: usize = 2;
+
+/// By how much a silhouette must be better to count e times as much.
+const TEMPERATURE: f64 = 0.01;
+
+/// Divisions of the target into more and more clusters.
+pub(super) struct Layers {
+    divisions: Vec<Division>,
+    known: usize,
+}
+
+struct Division {
+    clusters: usize,
+    /// The cluster of each image, for each draw.
+    labels: Vec<Vec<usize>>,
+    /// How well this number of clusters fits, beside the others: the sum is 1.
+    weight: f64,
+}
+
+impl Layers {
+    pub fn of(target: &Target, known: usize, seed: u64, device: &Device) -> Self {
+        let most = target.body.len() / IMAGES_PER_CLUSTER;
+        let body = matrix(&target.body.array(), device);
+        let divided: Vec<(usize, Vec<Vec<usize>>)> = numbers(known, most)
+            .into_iter()
+            .map(|clusters| {
+                let options = KMeansOptions {
+                    geometry: KMeans::Spherical,
+                    clusters,
+                    restarts: 1,
+                    rounds: 100,
+                };
+                let draw = |draw: usize| {
+                    let seed = seed.wrapping_add((1 + draw as u64) << 32);
+                    k_means(body.clone(), &options, seed).labels
+                };
+                (clusters, (0..DRAWS).map(draw).collect())
+            })
+            .collect();
+        let fit = |(clusters, labels): &(usize, Vec<Vec<usize>>)| {
+            let each = labels
+                .iter()
+                .map(|labels| silhouette(&target.features, labels, *clusters, device));
+            each.sum::<f64>() / DRAWS as f64
+        };
+        let weights = weights(&divided.iter().map(fit).collect::<Vec<_>>());
+        let divisions = divided.into_iter().zip(weights);
+        Self {
+            divisions: divisions
+                .map(|((clusters, labels), weight)| Division {
+                    clusters,
+                    labels,
+                    weight,
+                })
+                .collect(),
+            known,
+        }
+    }
+
+    /// That there are so many clusters, without a doubt.
+    #[cfg(test)]
+    pub fn certain(clusters: usize, known: usize) -> Self {
+        let divisions = vec![Division {
+            clusters,
+            labels: vec![],
+            weight: 1.0,
+        }];
+        Self { divisions, known }
+    }
+
+    /// How many classes there are, known and new: the weighted geometric mean.
+    pub fn classes(&self) -> f64 {
+        let logarithms = self.divisions.iter();
+        logarithms
+            .map(|d| d.weight * (d.clusters as f64).ln())
+            .sum::<f64>()
+            .exp()
+    }
+
+    /// How many new classes there are if all known ones are here and there is at least one new one.
+    pub fn private(&self) -> f64 {
+        let (mut sum, mut all) = (0.0, 0.0);
+        for (division, weight) in self.beyond() {
+            sum += weight * ((division.clusters - self.known) as f64).ln();
+            all += weight;
+        }
+        if all > 0.0 { (sum / all).exp() } else { 1.0 }
+    }
+
+    /// Divisions into more clusters than there are known classes. Where they hardly fit, they are all the same.
+    fn beyond(&self) -> impl Iterator<Item = (&Division, f64)> {
+        let more = |d: &&Division| d.clusters > self.known;
+        let fitting: f64 = self.divisions.iter().filter(more).map(|d| d.weight).sum();
+        let weight = move |d: &Division| if fitting > 1e-9 { d.weight } else { 1.0 };
+        self.divisions
+            .iter()
+            .filter(more)
+            .map(move |d| (d, weight(d)))
+    }
+
+    /// What prototypes matched with clusters one to one say, as in the paper: an image is new if its cluster is left over.
+    pub fn opinion(&self, target: &Target, prototypes: &Rows) -> Opinion {
+        let images = target.features.len();
+        let mut opinion = Opinion::none(images, self.known);
+        let all: f64 = self.beyond().map(|(_, weight)| weight).sum();
+        for (division, weight) in self.beyond() {
+            let share = weight / (all * DRAWS as f64);
+            for labels in &division.labels {
+                let classes = self.classes_of(division.clusters, labels, target, prototypes);
+                for (image, &cluster) in labels.iter().enumerate() {
+                    match classes[cluster] {
+                        Some(class) => opinion.votes[image * self.known + class] += share,
+                        None => opinion.novelty[image] += share,
+                    }
+                }
+            }
+        }
+        opinion
+    }
+
+    /// The known class of each cluster that has one.
+    fn classes_of(
+        &self,
+        clusters: usize,
+        labels: &[usize],
+        target: &Target,
+        prototypes: &Rows,
+    ) -> Vec<Option<usize>> {
+        let means = means(&target.features, labels, clusters);
+        let similarities: Vec<f64> = prototypes
+            .iter()
+            .flat_map(|prototype| means.iter().map(|mean| dot(prototype, mean)))
+            .collect();
+        let matches = match_prototypes(&similarities, clusters, Matching::Hungarian)
+            .expect("cosines of finite features, and more clusters than classes");
+        let mut classes = vec![None; clusters];
+        for (class, found) in matches.iter().enumerate() {
+            classes[found.centroid] = Some(class);
+        }
+        classes
+    }
+}
+
+/// Which numbers of clusters to try, ascending.
+fn numbers(known: usize, most: usize) -> Vec<usize> {
+    let (low, high) = (0.5 * known as f64, 5.0 * known as f64);
+    let number = |step: usize| {
+        let part = step as f64 / (NUMBERS - 1) as f64;
+        (low * (high / low).powf(part)).round() as usize
+    };
+    let mut numbers: Vec<usize> = (0..NUMBERS)
+        .map(number)
+        .chain([known + 1])
+        .map(|number| number.clamp(2, most))
+        .collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
+/// How much each number of clusters counts, by silhouettes that are smoothed over the next numbers.
+fn weights(silhouettes: &[f64]) -> Vec<f64> {
+    let last = silhouettes.len() - 1;
+    let smooth = |at: usize| {
+        let (below, above) = (at.saturating_sub(1), (at + 1).min(last));
+        0.25 * silhouettes[below] + 0.5 * silhouettes[at] + 0.25 * silhouettes[above]
+    };
+    let smoothed: Vec<f64> = (0..silhouettes.len()).map(smooth).collect();
+    let best = smoothed.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let raw: Vec<f64> = smoothed
+        .iter()
+        .map(|s| ((s - best) / TEMPERATURE).exp())
+        .collect();
+    let sum: f64 = raw.iter().sum();
+    raw.into_iter().map(|weight| weight / sum).collect()
+}
+
+/// The mean silhouette (Rousseeuw 1987) by cosine distance, of features of unit length.
+///
+/// By the sum of each cluster's rows: the mean distance of an image to a cluster needs no pairs.
+fn silhouette(features: &Rows, labels: &[usize], clusters: usize, device: &Device) -> f64 {
+    let mut sums = Rows {
+        values: vec![0.0; clusters * features.width],
+        width: features.width,
+    };
+    let mut sizes = vec![0.0; clusters];
+    for (row, &label) in features.iter().zip(labels) {
+        let sum = &mut sums.values[label * features.width..][..features.width];
+        sum.iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
+        sizes[label] += 1.0;
+    }
+    let products =
+        matrix(&features.array(), device).matmul(matrix(&sums.array(), device).transpose()); // [N, K]
+    let products = download(products);
+    let mut total = 0.0;
+    for (row, &own) in products.chunks_exact(clusters).zip(labels) {
+        if sizes[own] < 2.0 {
+            continue;
+        }
+        let within = 1.0 - (f64::from(row[own]) - 1.0) / (sizes[own] - 1.0);
+        let between = (0..clusters)
+            .filter(|&other| other != own && sizes[other] > 0.0)
+            .map(|other| 1.0 - f64::from(row[other]) / sizes[other])
+            .fold(f64::INFINITY, f64::min);
+        if between.is_finite() {
+            total += (between - within) / between.max(within).max(1e-12);
+        }
+    }
+    total / labels.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::place;
+
+    fn rows(values: &[[f64; 2]]) -> Rows {
+        Rows {
+            values: values.concat(),
+            width: 2,
+        }
+    }
+
+    #[test]
+    fn numbers_of_clusters_reach_from_fewer_than_the_known_classes_to_many_more() {
+        let numbers = numbers(10, 1000);
+        assert_eq!((numbers[0], *numbers.last().unwrap()), (5, 50));
+        assert!(numbers.contains(&11) && numbers.windows(2).all(|w| w[0] < w[1]));
+        assert_eq!(self::numbers(10, 20).last(), Some(&20));
+        assert_eq!(self::numbers(1, 4), [2, 3, 4]);
+    }
+
+    #[test]
+    fn the_silhouette_is_rousseeuws() {
+        let device = place("cpu").unwrap().device;
+        let features = rows(&[[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [-1.0, 0.0]]);
+        let found = silhouette(&features, &[0, 0, 1, 2], 3, &device);
+        // Distances 1 − cosine: images 0 and 1 are 0.4 apart; the nearest other cluster is 1 and 0.2 away; the others are alone.
+        let expected = ((1.0 - 0.4) / 1.0 + (0.2 - 0.4) / 0.4 + 0.0 + 0.0) / 4.0;
+        assert!((found - expected).abs() < 1e-6, "{found} {expected}");
+    }
+
+    #[test]
+    fn better_silhouettes_count_more() {
+        let weights = weights(&[0.1, 0.3, 0.3, 0.3, 0.1]);
+        assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        // Smoothed: 0.15, 0.25, 0.3, 0.25, 0.15.
+        assert!((weights[2] / weights[1] - 5f64.exp()).abs() < 1e-6);
+        assert!(weights[0] < 1e-6);
+    }
+
+    #[test]
+    fn what_is_left_over_is_new() {
+        let features = rows(&[[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]);
+        let target = Target {
+            body: features.clone(),
+            features,
+        };
+        let division = |clusters, weight, labels: &[usize]| Division {
+            clusters,
+            labels: vec![labels.to_vec(); DRAWS],
+            weight,
+        };
+        let layers = Layers {
+            divisions: vec![
+                division(2, 0.5, &[0, 0, 0, 1]),
+                division(3, 0.3, &[0, 0, 1, 2]),
+                division(4, 0.2, &[0, 1, 2, 3]),
+            ],
+            known: 2,
+        };
+        let prototypes = rows(&[[1.0, 0.0], [0.0, 1.0]]);
+        let opinion = layers.opinion(&target, &prototypes);
+        // Of the divisions with a cluster to spare, three clusters count 0.6 and four 0.4; in the second, one of the two equal
+        // images is left over, too.
+        let expected = [0.0, 0.4, 0.0, 1.0];
+        for (found, expected) in opinion.novelty.iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-12, "{:?}", opinion.novelty);
+        }
+        assert!((opinion.votes[0] - 1.0).abs() < 1e-12 && (opinion.votes[2] - 0.6).abs() < 1e-12);
+        // One more with 0.6, two more with 0.4.
+        assert!((layers.private() - 2f64.powf(0.4)).abs() < 1e-12);
+        let classes = 2f64.powf(0.5) * 3f64.powf(0.3) * 4f64.powf(0.2);
+        assert!((layers.classes() - classes).abs() < 1e-12);
+    }
+}

@@ -324,6 +324,9 @@ pub struct BenchArgs {
     /// Draw them into this file, as SVG.
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
+    /// Draw how true the probabilities of being new are into this file, as SVG: a curve for each task, and one for all.
+    #[arg(long, value_name = "FILE", conflicts_with = "study")]
+    pub calibration: Option<PathBuf>,
     /// Where models and records are kept; finished tasks are not run again [default: newfound-bench].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

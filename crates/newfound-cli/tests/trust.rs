@@ -72,3 +72,40 @@ fn a_run_says_how_far_it_can_be_trusted() {
     let (code, text) = outcome(here, &[predict.as_slice(), &["--abstain", "10"]].concat());
     assert!(code == 2 && text.contains("such as 0.1"), "{text}");
 }
+
+#[test]
+fn prototypes_to_spare_become_as_many_classes_as_were_asked_for() {
+    let place = workplace();
+    let here = place.path();
+    // On so few images neither is kept: the result is the model as it started, settled in the same way.
+    for (run, rate) in [("calm", "learning-rate=0.001"), ("wild", "learning-rate=1")] {
+        let mut arguments = adaptation(run);
+        let several = "known-clusters=several";
+        arguments.extend(["--private", "2", "--set", several, "--set", rate]);
+        run_in(here, &arguments);
+        let read = |name: &str| -> serde_json::Value {
+            serde_json::from_slice(&fs::read(here.join(run).join(name)).unwrap()).unwrap()
+        };
+        // Five private prototypes beside three known ones, if there were as many new images.
+        let sizes = read("clustering.json")["sizes"].as_array().unwrap().len();
+        assert!((6..=8).contains(&sizes), "{sizes}");
+        let predictions = read("verdict.json")["predictions"].clone();
+        assert!(
+            predictions == "clustering" || run == "calm",
+            "{predictions}"
+        );
+        let written = fs::read_to_string(here.join(run).join("predictions.csv")).unwrap();
+        assert!(!written.contains("unknown-3"), "{written}");
+
+        // The file says what the run says, the page and the scores are made of the same tables.
+        let predicted = run_in(here, &["predict", "target", "--model", run]).stdout;
+        let label = |line: &str| line.split(',').nth(1).unwrap().to_string();
+        let labels = |text: &str| text.lines().skip(1).map(label).collect::<Vec<_>>();
+        assert_eq!(
+            labels(&written),
+            labels(&String::from_utf8(predicted).unwrap())
+        );
+        run_in(here, &["evaluate", run, "--labels", "target"]);
+        run_in(here, &["report", run]);
+    }
+}

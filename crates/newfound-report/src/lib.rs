@@ -66,7 +66,7 @@ mod example;
 #[cfg(test)]
 mod tests;
 
-pub use charts::{DotChart, DotRow};
+pub use charts::{DotChart, DotRow, ReliabilityChart, ReliabilityCurve};
 pub use comparison::{ComparedImage, ComparedLabel, ComparedRun, Comparison};
 pub use evaluation::{Abstained, ClassScore, Confusion, Evaluation, Scores, Stated};
 pub use evidence::{Epoch, Evidence, Match, Unreadable};

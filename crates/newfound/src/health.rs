@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::discovery::{Alignment, Discovery};
+use crate::discovery::{Alignment, Discovery, Kind};
 use crate::error::Result;
 use crate::run::{RunFolder, read_json, write_json};
 
@@ -112,7 +112,7 @@ impl Signs {
                 value: self.alignment,
                 low_is_bad: true,
                 doubtful: Alignment::PRESENT,
-                harmful: 1.15,
+                harmful: 1.25,
                 words: |x| {
                     format!(
                         "the known classes are only {x:.2} times nearer to these images than chance would have it: \
@@ -213,7 +213,12 @@ impl Signs {
 /// Share of the images that two discoveries put into the same known class, or both call new.
 pub fn stability(one: &Discovery, other: &Discovery) -> f64 {
     let decision = |found: &Discovery, image: usize| {
-        (found.novelty[image] <= 0.5).then_some(found.known[image])
+        // Without known classes novelty begins at a half.
+        let line = match found.estimate.kind {
+            Kind::NoKnown => 0.75,
+            Kind::NoNew | Kind::Open => 0.5,
+        };
+        (found.novelty[image] <= line).then_some(found.known[image])
     };
     let images = one.novelty.len();
     let same = |&image: &usize| decision(one, image) == decision(other, image);

@@ -47,7 +47,7 @@ pub struct ClusteringReport {
     pub inertia: f64,
     /// One entry for each known class.
     pub matches: Vec<NamedMatch>,
-    /// Images in the cluster of each class, known classes first.
+    /// Images in the cluster of each prototype, known classes first; a new class may start with several.
     pub sizes: Vec<usize>,
     /// How many new classes there seem to be; none where the images were too few.
     #[serde(default)]

@@ -9,6 +9,7 @@ use crate::adapt::{Adaptation, array, matrix};
 use crate::algorithm::State;
 use crate::cache::Activations;
 use crate::config::AdaptConfig;
+use crate::discovery::Kind;
 use crate::error::{Error, Result};
 use crate::events::{Event, Observer, Stage};
 use crate::geometry::normalise_rows;
@@ -49,7 +50,7 @@ pub struct Refined {
     pub u_nc: Vec<f32>,
     /// u_cs: B values.
     pub u_cs: Vec<f32>,
-    /// Novelty of the image itself if it is one of the run's, otherwise the mean of its neighbours': B values.
+    /// Novelty of the image itself if it is in the bank, otherwise the mean of its neighbours': B values.
     pub novelty: Vec<f32>,
 }
 
@@ -94,7 +95,7 @@ impl Reference {
         let k = self.neighbours.min(others);
         let neighbours = nearest(normalise_rows(z.clone()), own, bank, &self.images, k);
         let near = neighbour_consensus(matrix(&self.novelty, device), neighbours.clone());
-        // An image of the run has an opinion of its own.
+        // An image of the bank has an opinion of its own.
         let novelty = download(near).into_iter().zip(own).map(|(near, image)| {
             let found = self.images.binary_search(image);
             found.map_or(near, |place| self.novelty.values[place])
@@ -170,7 +171,7 @@ pub struct Votes<'a> {
     pub u_nc: f32,
     /// u_cs.
     pub u_cs: f32,
-    /// Mean novelty.
+    /// Its own novelty, or the mean of its neighbours'.
     pub novelty: f32,
 }
 
@@ -189,9 +190,9 @@ impl Refined {
 
 /// How probable it is that the class of an image is new.
 ///
-/// The mean of two opinions: the adapted classifier's, its probability mass of all private classes, and that of the
-/// clusterings before it, averaged over the image's neighbours. Each is too sure of itself in its own way; docs/RESULTS.md has
-/// the calibration of both and of their mean. Without neighbours, the classifier's alone.
+/// The mean of two opinions: the classifier's, its probability mass of all private classes, and that of the clusterings before
+/// the adaptation, the image's own or that of its neighbours. Where the new classes were counted the classifier has learned
+/// from both already. Without neighbours, the classifier's alone.
 pub fn unknown(probabilities: &[f32], known: usize, votes: Option<&Votes>) -> f32 {
     // From +0: the sum of no numbers is −0 in Rust.
     let mass = probabilities[known..].iter().fold(0.0, |sum, p| sum + p);
@@ -255,24 +256,8 @@ impl Outcome {
             observer: job.observer,
         }
         .outputs()?;
-        let classes = probabilities.shape[1];
-        if let Some(image) = probabilities.values.iter().position(|p| !p.is_finite()) {
-            return Err(Error::failed(
-                format!(
-                    "the adapted model has no answer for {}: its numbers are not finite",
-                    images.name(image / classes)
-                ),
-                "nothing was written; a smaller learning-rate usually helps",
-            ));
-        }
         let prototypes = network.prototypes(parameters);
-        Ok(Self::from_outputs(
-            job,
-            start,
-            features,
-            probabilities,
-            prototypes,
-        ))
+        Self::from_outputs(job, start, features, probabilities, prototypes)
     }
 
     /// Of features and probabilities that are known already.
@@ -282,17 +267,27 @@ impl Outcome {
         features: Array,
         probabilities: Array,
         prototypes: Tensor<2>,
-    ) -> Self {
+    ) -> Result<Self> {
+        let classes = probabilities.shape[1];
+        if let Some(image) = probabilities.values.iter().position(|p| !p.is_finite()) {
+            return Err(Error::failed(
+                format!(
+                    "the adapted model has no answer for {}: its numbers are not finite",
+                    job.images.name(image / classes)
+                ),
+                "nothing was written; a smaller learning-rate usually helps",
+            ));
+        }
         let (novelty, device) = (&start.novelty, job.device);
         let own: Vec<usize> = (0..job.images.len()).collect();
         let reference = Reference::of(&features, &probabilities, novelty, job.config, device);
         let refined = reference.refine(&features, &own, prototypes, device);
-        Self {
+        Ok(Self {
             features,
             probabilities,
             refined,
             reference,
-        }
+        })
     }
 
     /// How probable it is that the class of each image is new.
@@ -310,17 +305,25 @@ impl Outcome {
         most_probable(&self.probabilities)
     }
 
-    /// What can be seen of it without labels.
-    pub fn signs(&self, start: &Start, state: &State, report: &ClusteringReport) -> Signs {
-        let labels = self.labels();
+    /// What can be seen of it without labels; `class` is the class of each output.
+    pub fn signs(
+        &self,
+        start: &Start,
+        state: &State,
+        report: &ClusteringReport,
+        class: &dyn Fn(usize) -> usize,
+    ) -> Signs {
+        let classes = |labels: Vec<usize>| labels.into_iter().map(class).collect::<Vec<_>>();
+        let labels = classes(self.labels());
         let mut sizes = vec![0usize; self.probabilities.shape[1]];
         labels.iter().for_each(|&label| sizes[label] += 1);
         let largest = sizes.into_iter().max().unwrap_or(0);
+        let refined = classes(most_probable(&self.refined.probabilities));
         Signs {
             alignment: report.estimate.as_ref().and_then(|found| found.alignment),
             stability: report.stability,
-            agreement: share_equal(&labels, &most_probable(&self.refined.probabilities)),
-            kept: share_equal(&labels, &start.labels()),
+            agreement: share_equal(&labels, &refined),
+            kept: share_equal(&labels, &classes(start.labels())),
             restless: state.history.restless(),
             largest: largest as f64 / labels.len().max(1) as f64,
         }
@@ -374,8 +377,8 @@ fn most_probable(probabilities: &Array) -> Vec<usize> {
     rows.map(arg_max).collect()
 }
 
-/// Predicts every image, judges the result, and writes it: the last epoch's, or, where that would do harm, that of the model as it
-/// started.
+/// Predicts every image, judges the result, and writes it: that of the last epoch, or, where it would do harm, that of the model as it
+/// started; both with as many new classes as were counted.
 pub(crate) fn conclude(
     job: &Adaptation,
     kept: Option<&Activations>,
@@ -383,24 +386,28 @@ pub(crate) fn conclude(
     start: &Start,
     state: &State,
 ) -> Result<Health> {
-    let outcome = Outcome::of(job, kept, network, start, &state.online)?;
-    warn_if_all_is_unknown(&outcome.labels(), start.known, job.observer);
     let report = ClusteringReport::read(job.folder)?;
-    let health = outcome.signs(start, state, &report).judge();
-    job.observer.on(&Event::Judged(health.clone()));
-    health.write(job.folder)?;
     let result = Finished {
-        outcome,
+        outcome: Outcome::of(job, kept, network, start, &state.online)?,
         start: start.clone(),
         parameters: state.online.clone(),
     };
+    let united = result.united(job, &report);
+    let class = |output: usize| match &united {
+        Some(united) if output >= start.known => start.known + united.groups[output - start.known],
+        _ => output,
+    };
+    let health = result.outcome.signs(start, state, &report, &class).judge();
+    job.observer.on(&Event::Judged(health.clone()));
+    health.write(job.folder)?;
     let result = match health.predictions {
-        Predictions::Adapted => result.settled(job, kept, &report),
+        Predictions::Adapted => result.settled(job, kept, &report)?,
         Predictions::Clustering => {
-            Finished::of(job, kept, start.clone())?.settled(job, kept, &report)
+            Finished::of(job, kept, start.clone())?.settled(job, kept, &report)?
         }
         Predictions::Source => Finished::of(job, kept, start.of_source(job))?,
     };
+    warn_if_all_is_unknown(&result.outcome.labels(), start.known, job.observer);
     result.write(job, state.history.changes())?;
     Ok(health)
 }
@@ -410,6 +417,16 @@ struct Finished {
     outcome: Outcome,
     start: Start,
     parameters: Parameters,
+}
+
+/// Which private prototypes are one class.
+struct United {
+    /// The new class of each.
+    groups: Vec<usize>,
+    /// How many new classes there are.
+    private: usize,
+    /// How probable it is that the class of each image is new.
+    unknown: Vec<f32>,
 }
 
 impl Finished {
@@ -423,45 +440,58 @@ impl Finished {
         })
     }
 
-    /// With as many new classes as were counted, where they were: see [`settle`](crate::settle).
+    fn verdicts<'a>(&'a self, unknown: &'a [f32]) -> Verdicts<'a> {
+        Verdicts {
+            features: &self.outcome.features,
+            probabilities: &self.outcome.probabilities,
+            unknown,
+            known: self.start.known,
+        }
+    }
+
+    /// The new classes of a run that counted them, in which a class may have several prototypes; none for the paper's.
+    fn united(&self, job: &Adaptation, report: &ClusteringReport) -> Option<United> {
+        let known = self.start.known;
+        let spare = self.start.head.outputs() - known;
+        let found = report.estimate.as_ref();
+        let found = found.filter(|_| job.config.several_clusters() && spare > 0)?;
+        let private = job.config.private.count(known);
+        let private = private.unwrap_or(found.private).min(spare);
+        let unknown = match found.kind {
+            Kind::NoKnown => vec![1.0; job.images.len()],
+            Kind::NoNew | Kind::Open => self.outcome.unknown(known),
+        };
+        Some(United {
+            groups: self.verdicts(&unknown).groups(private),
+            private,
+            unknown,
+        })
+    }
+
+    /// With one prototype for each new class, fitted to what the classifier and the neighbours say together: [`settle`](crate::settle).
     fn settled(
         self,
         job: &Adaptation,
         kept: Option<&Activations>,
         report: &ClusteringReport,
-    ) -> Self {
-        let known = self.start.known;
-        let spare = self.start.head.outputs() - known;
-        let counted = report.estimate.as_ref().map(|found| found.private);
-        let Some(private) = counted.filter(|_| job.config.several_clusters() && spare > 0) else {
-            return self;
+    ) -> Result<Self> {
+        let Some(united) = self.united(job, report) else {
+            return Ok(self);
         };
-        let private = job
-            .config
-            .private
-            .count(known)
-            .unwrap_or(private)
-            .min(spare);
-        let Self {
-            outcome,
-            start,
-            parameters,
-        } = self;
+        let United {
+            groups,
+            private,
+            unknown,
+        } = united;
         let model = Model {
-            description: start.description(job),
-            arrays: parameters.to_arrays(),
+            description: self.start.description(job),
+            arrays: self.parameters.to_arrays(),
         };
-        let unknown = outcome.unknown(known);
-        let verdicts = Verdicts {
-            features: &outcome.features,
-            probabilities: &outcome.probabilities,
-            unknown: &unknown,
-            known,
-        };
-        let groups = verdicts.groups(private);
+        let verdicts = self.verdicts(&unknown);
         let head = verdicts.fit(&model.head(), &groups, private, job.device);
+        let Self { outcome, start, .. } = self;
         let start = Start {
-            clustering: merged_table(&start.clustering, known, &groups, private),
+            clustering: merged_table(&start.clustering, start.known, &groups, private),
             head: head.clone(),
             ..start
         };
@@ -471,17 +501,18 @@ impl Finished {
         let parameters = Parameters::from_arrays(network.specs().clone(), arrays, job.device);
         let z = matrix(&outcome.features, job.device);
         let probabilities = array(&softmax(network.logits(&parameters, z), 1));
-        Self {
+        let prototypes = network.prototypes(&parameters);
+        Ok(Self {
             outcome: Outcome::from_outputs(
                 job,
                 &start,
                 outcome.features,
                 probabilities,
-                network.prototypes(&parameters),
-            ),
+                prototypes,
+            )?,
             start,
             parameters,
-        }
+        })
     }
 
     fn write(self, job: &Adaptation, changes: Vec<usize>) -> Result<()> {

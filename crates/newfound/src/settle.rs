@@ -10,6 +10,7 @@ use burn::tensor::{Device, Tensor};
 
 use crate::adapt::{array, matrix};
 use crate::network::{Head, download, upload};
+use crate::random::Stream;
 use crate::weights::Array;
 
 /// Private prototypes for this many new classes: half as many again, and two.
@@ -74,7 +75,7 @@ impl Verdicts<'_> {
                 let part = &mut classes[part];
                 let sum: f32 = part.iter().sum();
                 match sum > 0.0 {
-                    true => part.iter_mut().for_each(|p| *p *= share / sum),
+                    true => part.iter_mut().for_each(|p| *p = *p / sum * share),
                     false => {
                         let even = share / part.len().max(1) as f32;
                         part.fill(even);
@@ -123,11 +124,17 @@ fn united(sums: &[Vec<f64>], sizes: &[f64], count: usize) -> Vec<usize> {
     let mut members: Vec<Vec<usize>> = (0..sums.len()).map(|one| vec![one]).collect();
     let mut sums = sums.to_vec();
     let mut sizes = sizes.to_vec();
+    let between = |sums: &[Vec<f64>], sizes: &[f64], i: usize, j: usize| {
+        cost(&sums[i], &sums[j], sizes[i], sizes[j])
+    };
+    // costs[j][i], i < j: kept, for a union changes those of one group only.
+    let mut costs: Vec<Vec<f64>> = (0..members.len())
+        .map(|j| (0..j).map(|i| between(&sums, &sizes, i, j)).collect())
+        .collect();
     while members.len() > count.max(1) {
         let mut best = (f64::INFINITY, 0, 1);
-        for i in 0..members.len() {
-            for j in i + 1..members.len() {
-                let cost = cost(&sums[i], &sums[j], sizes[i], sizes[j]);
+        for (j, row) in costs.iter().enumerate() {
+            for (i, &cost) in row.iter().enumerate() {
                 if cost < best.0 {
                     best = (cost, i, j);
                 }
@@ -138,6 +145,15 @@ fn united(sums: &[Vec<f64>], sizes: &[f64], count: usize) -> Vec<usize> {
         members[i].extend(joined);
         sizes[i] += size;
         sums[i].iter_mut().zip(sum).for_each(|(a, b)| *a += b);
+        costs.remove(j);
+        costs[j..].iter_mut().for_each(|row| {
+            row.remove(j);
+        });
+        for other in 0..members.len() {
+            if other != i {
+                costs[i.max(other)][i.min(other)] = between(&sums, &sizes, i, other);
+            }
+        }
     }
     let mut order: Vec<usize> = (0..members.len()).collect();
     order.sort_by(|&a, &b| sizes[b].total_cmp(&sizes[a]).then(a.cmp(&b)));
@@ -204,8 +220,9 @@ fn fit(features: &Array, targets: &Array, start: &Head, device: &Device) -> Head
     let anchor = matrix(&start.prototypes, device); // [K, D]
     let outputs = start.outputs();
     let first_bias = upload(start.bias.clone(), device).reshape([1, outputs]);
-    // The largest curvature of softmax regression is half that of the features, and of the constant 1 beside them.
-    let step = 1.0 / (0.5 * (largest_eigenvalue(&z, device) + 1.0) + HOLD);
+    // The largest curvature of softmax regression is half that of the features, and of the constant 1 beside them; the power method comes
+    // from below.
+    let step = 1.0 / (0.5 * (1.1 * largest_eigenvalue(&z, device) + 1.0) + HOLD);
     let (mut w, mut b) = (anchor.clone(), first_bias.clone());
     let (mut ahead_w, mut ahead_b) = (anchor.clone(), first_bias);
     let mut t = 1.0f64;
@@ -231,7 +248,10 @@ fn fit(features: &Array, targets: &Array, start: &Head, device: &Device) -> Head
 /// Of zᵀz / N, by the power method.
 fn largest_eigenvalue(z: &Tensor<2>, device: &Device) -> f64 {
     let [count, width] = z.dims();
-    let mut v: Tensor<2> = Tensor::ones([width, 1], device) / (width as f64).sqrt();
+    let mut draws = Stream::new(0, "power method", &[]);
+    let start = (0..width).map(|_| draws.normal() as f32).collect();
+    let mut v: Tensor<2> = upload(start, device).reshape([width, 1]);
+    v = v.clone() / v.square().sum().sqrt().reshape([1, 1]);
     let mut value = 1.0;
     for _ in 0..30 {
         let next = z.clone().transpose().matmul(z.clone().matmul(v)) / count as f64;
@@ -315,6 +335,27 @@ mod tests {
             .zip(wanted.values.chunks_exact(3));
         let same = rows.filter(|(found, wanted)| best(found) == best(wanted));
         assert!(same.count() >= 39);
+    }
+
+    #[test]
+    fn a_mass_that_is_hardly_a_number_is_no_reason_for_none() {
+        let (features, _, _, head) = verdicts();
+        let row = [1.0, 0.0, 1e-40, 0.0];
+        let probabilities = Array {
+            shape: vec![40, 4],
+            values: row.repeat(40),
+        };
+        let verdicts = Verdicts {
+            features: &features,
+            probabilities: &probabilities,
+            unknown: &[0.5; 40],
+            known: 2,
+        };
+        let targets = verdicts.targets(&[0, 1], 2);
+        assert!(targets.values.iter().all(|p| (0.0..=0.51).contains(p)));
+        let device = place("cpu").unwrap().device;
+        let fitted = verdicts.fit(&head, &[0, 1], 2, &device);
+        assert!(fitted.prototypes.values.iter().all(|x| x.is_finite()));
     }
 
     #[test]

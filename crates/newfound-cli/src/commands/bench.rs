@@ -7,8 +7,9 @@ use newfound::config::{AdaptConfig, TrainConfig};
 use newfound::events::{Event, Observer};
 use newfound::images::Split;
 use newfound::metrics::Summary;
+use newfound::metrics::calibration::pooled;
 use newfound::{Error, Result, atomic, device};
-use newfound_report::{DotChart, DotRow};
+use newfound_report::{DotChart, DotRow, ReliabilityChart, ReliabilityCurve};
 use toml::Table;
 
 use super::configuration;
@@ -95,6 +96,11 @@ pub fn run(args: &BenchArgs, terminal: &Terminal) -> Result<()> {
         };
         atomic::write(path, svg.as_bytes())
             .map_err(|source| Error::io("draw the plot", path, source))?;
+    }
+    if let Some(path) = &args.calibration {
+        let svg = calibration_plot(&all[0].1, &tasks, split).render();
+        atomic::write(path, svg.as_bytes())
+            .map_err(|source| Error::io("draw the curves", path, source))?;
     }
     if let Some(path) = &args.json {
         let bytes = match &args.study {
@@ -295,10 +301,15 @@ fn dot(summary: Option<Summary>) -> Option<(f64, Option<f64>)> {
     summary.map(|summary| (summary.mean, summary.sd))
 }
 
+/// `A→D`.
+fn arrow(task: &Task) -> String {
+    task.to_string().to_uppercase().replace('2', "→")
+}
+
 /// A row for each task.
 fn task_plot(results: &Results, tasks: &[Task], split: Split) -> DotChart {
     let row = |task: &Task| DotRow {
-        name: task.to_string().to_uppercase().replace('2', "→"),
+        name: arrow(task),
         values: PLOTTED
             .iter()
             .map(|(way, _)| dot(results.summary(&task.to_string(), way, "hos")))
@@ -329,6 +340,29 @@ fn study_plot(name: &str, all: &[(String, Results)], tasks: &[Task], split: Spli
             .map(|(_, name)| name.to_string())
             .collect(),
         rows: all.iter().map(row).collect(),
+    }
+}
+
+/// A curve for each task, its seeds together, and one for all of them.
+fn calibration_plot(results: &Results, tasks: &[Task], split: Split) -> ReliabilityChart {
+    let of = |name: &str, chosen: &dyn Fn(&Record) -> bool| {
+        let runs = results.tasks.iter().filter(|record| chosen(record));
+        let curves = runs.filter_map(|record| record.ways.adapted.calibration.as_ref());
+        let pooled = pooled(curves).into_iter();
+        ReliabilityCurve {
+            name: name.to_string(),
+            bins: pooled
+                .map(|bin| (bin.stated, bin.new, bin.images))
+                .collect(),
+        }
+    };
+    let each = tasks.iter().map(|task| {
+        let id = task.to_string();
+        of(&arrow(task), &|record| record.task == id)
+    });
+    ReliabilityChart {
+        title: format!("How true is the probability of being new? {split}"),
+        curves: each.chain([of("all", &|_| true)]).collect(),
     }
 }
 

@@ -10,9 +10,11 @@ pub mod dots;
 mod frame;
 pub mod histogram;
 pub mod line;
+pub mod reliability;
 
 pub use axis::Axis;
 pub use bars::{Bar, bars};
 pub use dots::{DotChart, DotRow};
 pub use histogram::histogram;
 pub use line::{Line, SERIES, Series};
+pub use reliability::{ReliabilityChart, ReliabilityCurve};

@@ -79,21 +79,18 @@ impl Findings<'_> {
             surely_new: surely,
         };
         if let Some(fit) = self.alignment.filter(Alignment::absent) {
-            let groups = layers.classes();
+            let (groups, known) = (layers.classes(), fit.known);
             let reason = format!(
                 "the known classes fit these images little better than chance (cosine {:.2} on average, {:.2} by chance): no known \
-                 classes here; by two layers of the network the images form about {}",
+                 classes here; by two layers of the network the images form about {}, but without a known class to compare with that is \
+                 half a guess, and the other half is that there are as many new classes as known ones, {known}",
                 fit.real,
                 fit.by_chance,
                 counted(groups, "group")
             );
-            let private = (groups.round() as usize).max(1);
-            return shared(
-                private,
-                [private.div_ceil(2), 2 * private],
-                Kind::NoKnown,
-                reason,
-            );
+            let private = ((groups * known as f64).sqrt().round() as usize).max(1);
+            let range = [private.div_ceil(2), 2 * private];
+            return shared(private, range, Kind::NoKnown, reason);
         }
         let at = |line: f64| Sizes::of(self.consensus, line);
         let middle = at(0.5);
@@ -108,7 +105,16 @@ impl Findings<'_> {
         }
         let by_clusters = by_clusters(self.clusterings, self.consensus) * middle.classes();
         let by_layers = layers.private();
-        let mean = (by_images * by_clusters * by_layers).cbrt();
+        // Where nothing is left for a known class, or no cluster is new as a whole, a comparison says nothing.
+        let compared = [by_images, by_clusters]
+            .into_iter()
+            .filter(|_| middle.classes() > 0.0);
+        let counts: Vec<f64> = compared
+            .chain([by_layers])
+            .filter(|&count| count > 0.0)
+            .collect();
+        let product: f64 = counts.iter().product();
+        let mean = product.powf(1.0 / counts.len() as f64);
         let private = (mean.round() as usize).max(1);
         let [many, few] = LINES.map(|line| at(line).ratio());
         let doubt = middle.standard_error();
@@ -303,8 +309,9 @@ mod tests {
             by_chance: 0.55,
             known: 10,
         };
-        let found = estimate(target(&[50, 50], 100), 7, Some(fit));
-        assert_eq!((found.kind, found.private), (Kind::NoKnown, 7));
-        assert!(found.reason.contains("no known classes") && found.low < 7 && found.high > 7);
+        let found = estimate(target(&[50, 50], 100), 40, Some(fit));
+        // √(40 · 10)
+        assert_eq!((found.kind, found.private), (Kind::NoKnown, 20));
+        assert!(found.reason.contains("no known classes") && found.low < 20 && found.high > 20);
     }
 }

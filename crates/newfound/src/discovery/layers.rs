@@ -4,14 +4,14 @@
 //! with too many, a class is cut, and images of one cluster lie among those of the next. Clusters judged by
 //! the features that made them would always look good.
 
-use burn::tensor::Device;
+use burn::tensor::{Device, Tensor, TensorData};
 
 use super::consensus::Opinion;
 use super::evidence::means;
 use super::rows::{Rows, dot};
 use super::{IMAGES_PER_CLUSTER, Target};
 use crate::adapt::matrix;
-use crate::clustering::{KMeans, KMeansOptions, Matching, k_means, match_prototypes};
+use crate::clustering::{KMeans, KMeansOptions, Matching, assign, k_means, match_prototypes};
 use crate::network::download;
 
 /// Numbers of clusters that are tried, in equal ratios from half as many as there are known classes to five times as many.
@@ -19,6 +19,9 @@ const NUMBERS: usize = 18;
 
 /// Clusterings for each number: one alone depends too much on where it started.
 const DRAWS: usize = 2;
+
+/// Images that clusters are made of; of more, every n-th one, and the others go to the nearest.
+const MOST_IMAGES: usize = 16384;
 
 /// By how much a silhouette must be better to count e times as much.
 const TEMPERATURE: f64 = 0.01;
@@ -39,8 +42,9 @@ struct Division {
 
 impl Layers {
     pub fn of(target: &Target, known: usize, seed: u64, device: &Device) -> Self {
-        let most = target.body.len() / IMAGES_PER_CLUSTER;
+        let most = target.body.len().min(MOST_IMAGES) / IMAGES_PER_CLUSTER;
         let body = matrix(&target.body.array(), device);
+        let some = sample(&body, MOST_IMAGES);
         let divided: Vec<(usize, Vec<Vec<usize>>)> = numbers(known, most)
             .into_iter()
             .map(|clusters| {
@@ -52,15 +56,20 @@ impl Layers {
                 };
                 let draw = |draw: usize| {
                     let seed = seed.wrapping_add((1 + draw as u64) << 32);
-                    k_means(body.clone(), &options, seed).labels
+                    let found = k_means(some.clone(), &options, seed);
+                    match found.labels.len() == target.body.len() {
+                        true => found.labels,
+                        false => assign(&body, &found.centroids).0,
+                    }
                 };
                 (clusters, (0..DRAWS).map(draw).collect())
             })
             .collect();
+        let features = matrix(&target.features.array(), device);
         let fit = |(clusters, labels): &(usize, Vec<Vec<usize>>)| {
             let each = labels
                 .iter()
-                .map(|labels| silhouette(&target.features, labels, *clusters, device));
+                .map(|labels| silhouette(&target.features, &features, labels, *clusters));
             each.sum::<f64>() / DRAWS as f64
         };
         let weights = weights(&divided.iter().map(fit).collect::<Vec<_>>());
@@ -161,6 +170,16 @@ impl Layers {
     }
 }
 
+/// Every n-th row, so that there are at most so many.
+fn sample(rows: &Tensor<2>, most: usize) -> Tensor<2> {
+    let count = rows.dims()[0];
+    let step = count.div_ceil(most);
+    let chosen: Vec<i64> = (0..count as i64).step_by(step).collect();
+    let length = chosen.len();
+    let chosen = Tensor::from_data(TensorData::new(chosen, [length]), &rows.device());
+    rows.clone().select(0, chosen)
+}
+
 /// Which numbers of clusters to try, ascending.
 fn numbers(known: usize, most: usize) -> Vec<usize> {
     let (low, high) = (0.5 * known as f64, 5.0 * known as f64);
@@ -198,7 +217,8 @@ fn weights(silhouettes: &[f64]) -> Vec<f64> {
 /// The mean silhouette (Rousseeuw 1987) by cosine distance, of features of unit length.
 ///
 /// By the sum of each cluster's rows: the mean distance of an image to a cluster needs no pairs.
-fn silhouette(features: &Rows, labels: &[usize], clusters: usize, device: &Device) -> f64 {
+/// `uploaded` are the features on a device.
+fn silhouette(features: &Rows, uploaded: &Tensor<2>, labels: &[usize], clusters: usize) -> f64 {
     let mut sums = Rows {
         values: vec![0.0; clusters * features.width],
         width: features.width,
@@ -209,8 +229,8 @@ fn silhouette(features: &Rows, labels: &[usize], clusters: usize, device: &Devic
         sum.iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
         sizes[label] += 1.0;
     }
-    let products =
-        matrix(&features.array(), device).matmul(matrix(&sums.array(), device).transpose()); // [N, K]
+    let sums = matrix(&sums.array(), &uploaded.device());
+    let products = uploaded.clone().matmul(sums.transpose()); // [N, K]
     let products = download(products);
     let mut total = 0.0;
     for (row, &own) in products.chunks_exact(clusters).zip(labels) {
@@ -254,7 +274,8 @@ mod tests {
     fn the_silhouette_is_rousseeuws() {
         let device = place("cpu").unwrap().device;
         let features = rows(&[[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [-1.0, 0.0]]);
-        let found = silhouette(&features, &[0, 0, 1, 2], 3, &device);
+        let uploaded = matrix(&features.array(), &device);
+        let found = silhouette(&features, &uploaded, &[0, 0, 1, 2], 3);
         // Distances 1 − cosine: images 0 and 1 are 0.4 apart; the nearest other cluster is 1 and 0.2 away; the others are alone.
         let expected = ((1.0 - 0.4) / 1.0 + (0.2 - 0.4) / 0.4 + 0.0 + 0.0) / 4.0;
         assert!((found - expected).abs() < 1e-6, "{found} {expected}");

@@ -95,7 +95,7 @@ pub struct Discovery {
 
 /// Looks for new classes among images with these features.
 ///
-/// None where there are too few images for fine clusters, fewer than eight for each known class, or features that are not finite.
+/// None where there are too few images for fine clusters, fewer than eight for each known class or sixteen in all, or features that are not finite.
 ///
 /// # Shapes
 ///
@@ -140,8 +140,8 @@ pub fn discover(
     let clusters: usize = GRANULARITIES.iter().map(|each| each * known).sum();
     let neighbourhoods = Neighbourhoods::of(both, clusters / GRANULARITIES.len());
     let layers = Layers::of(&target, known, seed, device);
-    let cautious = Opinion::of(&clusterings, known, CAUTIOUS);
-    let cautious = Consensus::of(&cautious, &neighbourhoods.at_least(10));
+    let wide = neighbourhoods.at_least(10);
+    let cautious = Consensus::of(&Opinion::of(&clusterings, known, CAUTIOUS), &wide);
     let opinion = Opinion::of(&clusterings, known, EVEN);
     let estimate = Findings {
         clusterings: &clusterings,
@@ -159,8 +159,16 @@ pub fn discover(
         }
     }
     .sharpened();
+    // Where no known class occurs, an image that looks like one is as likely new as not, and every other one more so.
+    let least = match estimate.kind {
+        Kind::NoKnown => 0.5,
+        Kind::NoNew | Kind::Open => 0.0,
+    };
+    let novelty = settled.novelty.iter();
     Some(Discovery {
-        novelty: settled.novelty.iter().map(|&p| p as f32).collect(),
+        novelty: novelty
+            .map(|p| (least + (1.0 - least) * p) as f32)
+            .collect(),
         known: settled.known,
         estimate,
     })
@@ -238,6 +246,7 @@ mod tests {
     fn new_classes_only() {
         let found = found(&[6, 7, 8, 9, 10, 11]);
         assert_eq!(found.estimate.kind, Kind::NoKnown);
+        assert!(found.novelty.iter().all(|&p| p >= 0.5));
     }
 
     #[test]

@@ -54,6 +54,28 @@ pub fn calibration(stated: impl IntoIterator<Item = (f64, bool)>) -> Option<Cali
     })
 }
 
+/// The bins of several curves together.
+pub fn pooled<'a>(curves: impl IntoIterator<Item = &'a Calibration>) -> Vec<Bin> {
+    let mut bins = [(0u64, 0.0, 0.0); BINS];
+    for bin in curves.into_iter().flat_map(|curve| &curve.bins) {
+        // A mean of equal values may lie a little below them.
+        let place = ((bin.stated / 100.0 * BINS as f64 + 1e-9) as usize).min(BINS - 1);
+        let (images, stated, new) = &mut bins[place];
+        let count = bin.images as f64;
+        *images += bin.images;
+        *stated += count * bin.stated;
+        *new += count * bin.new;
+    }
+    let whole = bins.into_iter().filter(|bin| bin.0 > 0);
+    whole
+        .map(|(images, stated, new)| Bin {
+            images,
+            stated: stated / images as f64,
+            new: new / images as f64,
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,5 +110,16 @@ mod tests {
     fn truthful_probabilities_have_no_error() {
         let images = (0..1000).map(|i| (0.3, i % 10 < 3));
         assert!(calibration(images).unwrap().ece < 1e-9);
+    }
+
+    #[test]
+    fn curves_together_weigh_by_images() {
+        let curve = |images: u64, new: u64| {
+            calibration((0..images).map(|i| (0.3, i < new))).expect("there are images")
+        };
+        let bins = pooled([&curve(10, 0), &curve(30, 20)]);
+        assert_eq!(bins.len(), 1);
+        assert_eq!(bins[0].images, 40);
+        assert!((bins[0].stated - 30.0).abs() < 1e-9 && (bins[0].new - 50.0).abs() < 1e-9);
     }
 }

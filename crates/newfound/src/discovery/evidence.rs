@@ -70,15 +70,7 @@ impl FineClustering {
 
 /// The direction of the mean of each cluster's rows.
 pub(super) fn means(rows: &Rows, labels: &[usize], clusters: usize) -> Rows {
-    let mut sums = Rows {
-        values: vec![0.0; clusters * rows.width],
-        width: rows.width,
-    };
-    for (row, &label) in rows.iter().zip(labels) {
-        let sum = &mut sums.values[label * rows.width..][..rows.width];
-        sum.iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
-    }
-    sums.unit()
+    rows.sums(labels, clusters).unit()
 }
 
 /// The evidence for each cluster, given its means by features and by the body's, and the prototypes, all of unit length.
@@ -118,13 +110,7 @@ fn evidence(means: &Rows, body: &Rows, prototypes: &Rows) -> Vec<Evidence> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn rows(values: &[[f64; 2]]) -> Rows {
-        Rows {
-            values: values.concat(),
-            width: 2,
-        }
-    }
+    use crate::discovery::rows::plane as rows;
 
     #[test]
     fn a_class_may_own_several_clusters() {

@@ -219,16 +219,9 @@ fn weights(silhouettes: &[f64]) -> Vec<f64> {
 /// By the sum of each cluster's rows: the mean distance of an image to a cluster needs no pairs.
 /// `uploaded` are the features on a device.
 fn silhouette(features: &Rows, uploaded: &Tensor<2>, labels: &[usize], clusters: usize) -> f64 {
-    let mut sums = Rows {
-        values: vec![0.0; clusters * features.width],
-        width: features.width,
-    };
     let mut sizes = vec![0.0; clusters];
-    for (row, &label) in features.iter().zip(labels) {
-        let sum = &mut sums.values[label * features.width..][..features.width];
-        sum.iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
-        sizes[label] += 1.0;
-    }
+    labels.iter().for_each(|&label| sizes[label] += 1.0);
+    let sums = features.sums(labels, clusters);
     let sums = matrix(&sums.array(), &uploaded.device());
     let products = uploaded.clone().matmul(sums.transpose()); // [N, K]
     let products = download(products);
@@ -253,13 +246,7 @@ fn silhouette(features: &Rows, uploaded: &Tensor<2>, labels: &[usize], clusters:
 mod tests {
     use super::*;
     use crate::device::place;
-
-    fn rows(values: &[[f64; 2]]) -> Rows {
-        Rows {
-            values: values.concat(),
-            width: 2,
-        }
-    }
+    use crate::discovery::rows::plane as rows;
 
     #[test]
     fn numbers_of_clusters_reach_from_fewer_than_the_known_classes_to_many_more() {

@@ -37,6 +37,17 @@ impl Rows {
         self.values.len() / self.width
     }
 
+    /// The sum of the rows of each cluster.
+    pub fn sums(&self, labels: &[usize], clusters: usize) -> Self {
+        let width = self.width;
+        let mut values = vec![0.0; clusters * width];
+        for (row, &label) in self.iter().zip(labels) {
+            let sum = values[label * width..][..width].iter_mut();
+            sum.zip(row).for_each(|(sum, x)| *sum += x);
+        }
+        Self { values, width }
+    }
+
     /// Less the mean of all rows: what they have in common says nothing about classes, and in a new place it is mostly the place.
     pub fn centred(mut self) -> Self {
         let count = self.len() as f64;
@@ -67,4 +78,13 @@ impl Rows {
 
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+/// Rows in a plane.
+#[cfg(test)]
+pub(super) fn plane(values: &[[f64; 2]]) -> Rows {
+    Rows {
+        values: values.concat(),
+        width: 2,
+    }
 }

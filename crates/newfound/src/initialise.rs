@@ -75,6 +75,17 @@ impl ClusteringReport {
     pub fn read(folder: &RunFolder) -> Result<Self> {
         read_json(&folder.clustering(), "read the clustering", "adapt")
     }
+
+    /// Share of the known classes with images whose match looks arbitrary; none for fewer than four of them.
+    pub fn arbitrary(&self) -> Option<f64> {
+        let matched = self.matches.iter().zip(&self.sizes);
+        let matched: Vec<bool> = matched
+            .filter(|&(_, &images)| images > 0)
+            .map(|(found, _)| found.doubtful)
+            .collect();
+        let doubtful = matched.iter().filter(|&&doubtful| doubtful).count();
+        (matched.len() >= 4).then(|| doubtful as f64 / matched.len() as f64)
+    }
 }
 
 /// What stands before the name of a running statistic in the file.
@@ -393,4 +404,31 @@ fn report(
         stability,
     };
     write_json(&job.folder.clustering(), "write the clustering", &report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn matches_of_classes_without_images_are_not_arbitrary() {
+        let matches = [true, true, false, false, false, true].map(|doubtful| NamedMatch {
+            class: String::new(),
+            similarity: 0.5,
+            margin: 0.0,
+            doubtful,
+        });
+        let mut report = ClusteringReport {
+            inertia: 0.0,
+            matches: matches.to_vec(),
+            // The last known class has no images; two new classes.
+            sizes: vec![5, 5, 5, 5, 5, 0, 9, 9],
+            estimate: None,
+            stability: None,
+        };
+        assert_eq!(report.arbitrary(), Some(0.4));
+        // Three classes are too few to say so.
+        report.sizes = vec![5, 5, 5, 0, 0, 0, 9, 9];
+        assert_eq!(report.arbitrary(), None);
+    }
 }

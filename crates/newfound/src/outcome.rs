@@ -13,7 +13,7 @@ use crate::discovery::Kind;
 use crate::error::{Error, Result};
 use crate::events::{Event, Observer, Stage};
 use crate::geometry::normalise_rows;
-use crate::health::{Health, Predictions, Signs, share_equal};
+use crate::health::{Health, Predictions, Signs, neighbourhood_density, share_equal};
 use crate::initialise::{ClusteringReport, Start, arg_max, column};
 use crate::memory::Bank;
 use crate::network::model::Model;
@@ -305,25 +305,40 @@ impl Outcome {
         most_probable(&self.probabilities)
     }
 
-    /// What can be seen of it without labels; `class` is the class of each output.
-    pub fn signs(
+    /// What can be seen of it without labels, in the classes that are written.
+    fn signs(
         &self,
         start: &Start,
         state: &State,
         report: &ClusteringReport,
-        class: &dyn Fn(usize) -> usize,
+        united: Option<&United>,
+        device: &Device,
     ) -> Signs {
-        let classes = |labels: Vec<usize>| labels.into_iter().map(class).collect::<Vec<_>>();
-        let labels = classes(self.labels());
+        let classes = |table: &Array| match united {
+            Some(united) => merged_table(table, start.known, &united.groups, united.private),
+            None => table.clone(),
+        };
+        let class = |output: usize| match united {
+            Some(united) if output >= start.known => {
+                start.known + united.groups[output - start.known]
+            }
+            _ => output,
+        };
+        let of = |outputs: Vec<usize>| outputs.into_iter().map(class).collect::<Vec<_>>();
+        let labels = of(self.labels());
         let mut sizes = vec![0usize; self.probabilities.shape[1]];
         labels.iter().for_each(|&label| sizes[label] += 1);
         let largest = sizes.into_iter().max().unwrap_or(0);
-        let refined = classes(most_probable(&self.refined.probabilities));
+        let density = |table: &Array| neighbourhood_density(&classes(table), device);
         Signs {
             alignment: report.estimate.as_ref().and_then(|found| found.alignment),
             stability: report.stability,
-            agreement: share_equal(&labels, &refined),
-            kept: share_equal(&labels, &classes(start.labels())),
+            arbitrary: report.arbitrary(),
+            density: density(&self.probabilities)
+                .zip(density(&start.clustering))
+                .map(|(now, before)| (now - before).exp()),
+            agreement: share_equal(&labels, &of(most_probable(&self.refined.probabilities))),
+            kept: share_equal(&labels, &of(start.labels())),
             restless: state.history.restless(),
             largest: largest as f64 / labels.len().max(1) as f64,
         }
@@ -393,11 +408,10 @@ pub(crate) fn conclude(
         parameters: state.online.clone(),
     };
     let united = result.united(job, &report);
-    let class = |output: usize| match &united {
-        Some(united) if output >= start.known => start.known + united.groups[output - start.known],
-        _ => output,
-    };
-    let health = result.outcome.signs(start, state, &report, &class).judge();
+    let signs = result
+        .outcome
+        .signs(start, state, &report, united.as_ref(), job.device);
+    let health = signs.judge(start.known);
     job.observer.on(&Event::Judged(health.clone()));
     health.write(job.folder)?;
     let result = match health.predictions {

@@ -2,8 +2,9 @@
 
 use std::rc::Rc;
 
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::Tensor;
 
+use super::division::sample;
 use super::evidence::FineClustering;
 use crate::geometry::normalise_rows;
 use crate::pseudo_labels::nearest;
@@ -79,23 +80,17 @@ pub(super) struct Neighbourhoods {
 const MOST_NEIGHBOURS: usize = 20;
 
 impl Neighbourhoods {
-    /// As many neighbours as half a fine cluster of `clusters` has images, and 3 to 20 in any case: with more, the neighbours of an image
-    /// in a small class are mostly of others.
-    ///
     /// # Shapes
     ///
     /// `features` [N, ·]
-    pub fn of(features: Tensor<2>, clusters: usize) -> Self {
-        let (images, device) = (features.dims()[0], features.device());
+    pub fn of(features: &Tensor<2>) -> Self {
+        let images = features.dims()[0];
         let step = images.div_ceil(MOST_VOTERS);
         let voters: Vec<usize> = (0..images).step_by(step).collect();
         let all: Vec<usize> = (0..images).collect();
-        let unit = normalise_rows(features);
-        let rows: Vec<i64> = voters.iter().map(|&image| image as i64).collect();
-        let count = rows.len();
-        let rows = Tensor::from_data(TensorData::new(rows, [count]), &device);
-        let bank = unit.clone().select(0, rows);
-        let found = MOST_NEIGHBOURS.min(count - 1);
+        let unit = normalise_rows(features.clone());
+        let bank = sample(&unit, MOST_VOTERS);
+        let found = MOST_NEIGHBOURS.min(voters.len() - 1);
         let nearest = nearest(unit, &all, bank, &voters, found)
             .try_into_vec_as()
             .expect("the device gives its values back");
@@ -103,7 +98,17 @@ impl Neighbourhoods {
             voters,
             nearest: Rc::new(nearest),
             found,
-            k: (count / (2 * clusters)).max(3).min(found),
+            k: found,
+        }
+    }
+
+    /// As many neighbours as half of each of so many clusters has images, and 3 to 20 in any case: with more, the neighbours of an image in a small
+    /// class are mostly of others.
+    pub fn half_of(&self, clusters: f64) -> Self {
+        let half = (self.voters.len() as f64 / (2.0 * clusters)) as usize;
+        Self {
+            k: half.max(3).min(self.found),
+            ..self.clone()
         }
     }
 

@@ -4,24 +4,25 @@
 //! with too many, a class is cut, and images of one cluster lie among those of the next. Clusters judged by
 //! the features that made them would always look good.
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Device, Tensor};
 
+use super::Target;
 use super::consensus::Opinion;
+use super::division::divide;
 use super::evidence::means;
 use super::rows::{Rows, dot};
-use super::{IMAGES_PER_CLUSTER, Target};
 use crate::adapt::matrix;
-use crate::clustering::{KMeans, KMeansOptions, Matching, assign, k_means, match_prototypes};
+use crate::clustering::{Matching, match_prototypes};
 use crate::network::download;
 
-/// Numbers of clusters that are tried, in equal ratios from half as many as there are known classes to five times as many.
-const NUMBERS: usize = 18;
+/// Numbers of clusters that are tried, in equal ratios from half as many as there are known classes to eight times as many.
+const NUMBERS: usize = 22;
 
 /// Clusterings for each number: one alone depends too much on where it started.
 const DRAWS: usize = 2;
 
-/// Images that clusters are made of; of more, every n-th one, and the others go to the nearest.
-const MOST_IMAGES: usize = 16384;
+/// Images of a class that there must be on average: smaller clusters are single objects, seen several times.
+const IMAGES_PER_CLASS: usize = 12;
 
 /// By how much a silhouette must be better to count e times as much.
 const TEMPERATURE: f64 = 0.01;
@@ -42,25 +43,14 @@ struct Division {
 
 impl Layers {
     pub fn of(target: &Target, known: usize, seed: u64, device: &Device) -> Self {
-        let most = target.body.len().min(MOST_IMAGES) / IMAGES_PER_CLUSTER;
+        let most = (target.body.len() / IMAGES_PER_CLASS).max(known + 1);
         let body = matrix(&target.body.array(), device);
-        let some = sample(&body, MOST_IMAGES);
         let divided: Vec<(usize, Vec<Vec<usize>>)> = numbers(known, most)
             .into_iter()
             .map(|clusters| {
-                let options = KMeansOptions {
-                    geometry: KMeans::Spherical,
-                    clusters,
-                    restarts: 1,
-                    rounds: 100,
-                };
                 let draw = |draw: usize| {
                     let seed = seed.wrapping_add((1 + draw as u64) << 32);
-                    let found = k_means(some.clone(), &options, seed);
-                    match found.labels.len() == target.body.len() {
-                        true => found.labels,
-                        false => assign(&body, &found.centroids).0,
-                    }
+                    divide(&body, clusters, 1, seed)
                 };
                 (clusters, (0..DRAWS).map(draw).collect())
             })
@@ -170,19 +160,9 @@ impl Layers {
     }
 }
 
-/// Every n-th row, so that there are at most so many.
-fn sample(rows: &Tensor<2>, most: usize) -> Tensor<2> {
-    let count = rows.dims()[0];
-    let step = count.div_ceil(most);
-    let chosen: Vec<i64> = (0..count as i64).step_by(step).collect();
-    let length = chosen.len();
-    let chosen = Tensor::from_data(TensorData::new(chosen, [length]), &rows.device());
-    rows.clone().select(0, chosen)
-}
-
 /// Which numbers of clusters to try, ascending.
 fn numbers(known: usize, most: usize) -> Vec<usize> {
-    let (low, high) = (0.5 * known as f64, 5.0 * known as f64);
+    let (low, high) = (0.5 * known as f64, 8.0 * known as f64);
     let number = |step: usize| {
         let part = step as f64 / (NUMBERS - 1) as f64;
         (low * (high / low).powf(part)).round() as usize
@@ -251,7 +231,7 @@ mod tests {
     #[test]
     fn numbers_of_clusters_reach_from_fewer_than_the_known_classes_to_many_more() {
         let numbers = numbers(10, 1000);
-        assert_eq!((numbers[0], *numbers.last().unwrap()), (5, 50));
+        assert_eq!((numbers[0], *numbers.last().unwrap()), (5, 80));
         assert!(numbers.contains(&11) && numbers.windows(2).all(|w| w[0] < w[1]));
         assert_eq!(self::numbers(10, 20).last(), Some(&20));
         assert_eq!(self::numbers(1, 4), [2, 3, 4]);

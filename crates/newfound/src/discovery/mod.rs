@@ -2,25 +2,28 @@
 //!
 //! The paper gives each known class the one cluster that matches it best and calls every other cluster new. With few
 //! clusters a known and a new class share one; with many, a known class is cut in pieces and all but one of them count
-//! as new. Here the target is cut into far more clusters than there are classes, several times over, and a cluster belongs to a known class
-//! if it lies close to it, whether or not another lies closer:
+//! as new. Here the target is cut into about twice as many clusters as there are classes, several times over, and a cluster belongs to a known class
+//! if it lies close to it, whether or not another lies closer. How many classes there are is what is asked: the first looks only find that out.
 //!
 //! ```text
 //! features ─┬ fine clusterings ─ evidence of each cluster ─┬─ consensus over clusterings and neighbours ─ novelty of each image
-//!           │                           └─ presence: do the prototypes fit these images at all?        └─ count: how many classes
-//!           └ layers: clusters by one layer, judged by another ─┘
+//!           │       ↑                                      ├─ count: how many classes
+//!           │       └────────── so many classes ───────────┘
+//!           ├ layers: clusters by one layer, judged by another: how many classes, and a say in novelty and count
+//!           └ presence: do the prototypes fit these images at all?
 //! ```
 //!
 //! Nothing here knows a label. docs/RESULTS.md has the study behind the constants and what they were measured on.
 
 mod consensus;
 mod count;
+mod division;
 mod evidence;
 mod layers;
 mod presence;
 mod rows;
 
-use burn::tensor::Device;
+use burn::tensor::{Device, Tensor};
 use serde::{Deserialize, Serialize};
 
 pub use consensus::Consensus;
@@ -29,19 +32,28 @@ pub use evidence::Evidence;
 pub use presence::Alignment;
 
 use crate::adapt::matrix;
-use crate::clustering::{KMeans, KMeansOptions, k_means};
 use crate::weights::Array;
 use consensus::{Neighbourhoods, Opinion};
 use count::Findings;
+use division::divide;
 use evidence::FineClustering;
 use layers::Layers;
 use rows::Rows;
 
-/// Clusters for each known class, in each of the fine clusterings.
+/// Clusters for each class, known or new, in each of the fine clusterings.
 ///
-/// Enough to keep known and new classes apart, few enough for a cluster to be more than a few images; between 2 and 12 the
-/// results of the study hardly change.
-const GRANULARITIES: [usize; 4] = [3, 4, 5, 6];
+/// With fewer, known and new classes share clusters and pass for known; with more, known classes are cut into pieces of which only the best looks known.
+const GRANULARITIES: [f64; 4] = [1.2, 1.6, 2.0, 2.4];
+
+/// Those of a first look, whose only purpose is to know how many classes there are.
+const FIRST_LOOK: [f64; 2] = [1.6, 2.0];
+
+/// First looks, each with as many classes as the one before found.
+const FIRST_LOOKS: usize = 3;
+
+/// Classes for each known one in most targets, and the say of this beside what was counted: a count that makes itself true goes astray.
+const TYPICAL: f64 = 2.3;
+const TYPICAL_SAY: f64 = 0.3;
 
 /// Images for each cluster that there must be on average.
 const IMAGES_PER_CLUSTER: usize = 4;
@@ -108,70 +120,127 @@ pub fn discover(
     device: &Device,
 ) -> Option<Discovery> {
     let (images, known) = (features.shape[0], prototypes.shape[0]);
-    let most = images / IMAGES_PER_CLUSTER;
     let finite = |array: &Array| array.values.iter().all(|x| x.is_finite());
-    if most < 2 * known.max(2) || !finite(features) || !finite(body) {
+    if images / IMAGES_PER_CLUSTER < 2 * known.max(2) || !finite(features) || !finite(body) {
         return None;
     }
     let target = Target {
         features: Rows::of(features).centred().unit(),
         body: Rows::of(body).centred().unit(),
     };
-    let both = matrix(&target.both(), device);
     // A single prototype has no centre to be told from.
     let prototypes = match known {
         1 => Rows::of(prototypes),
         _ => Rows::of(prototypes).centred(),
     }
     .unit();
-    let clusterings: Vec<FineClustering> = GRANULARITIES
-        .into_iter()
-        .map(|each| {
-            let options = KMeansOptions {
-                geometry: KMeans::Spherical,
-                clusters: (each * known).clamp(2, most),
-                restarts: RESTARTS,
-                rounds: 100,
-            };
-            let found = k_means(both.clone(), &options, seed);
-            FineClustering::new(&target, found.labels, options.clusters, &prototypes)
-        })
-        .collect();
-    let clusters: usize = GRANULARITIES.iter().map(|each| each * known).sum();
-    let neighbourhoods = Neighbourhoods::of(both, clusters / GRANULARITIES.len());
-    let layers = Layers::of(&target, known, seed, device);
-    let wide = neighbourhoods.at_least(10);
-    let cautious = Consensus::of(&Opinion::of(&clusterings, known, CAUTIOUS), &wide);
-    let opinion = Opinion::of(&clusterings, known, EVEN);
-    let estimate = Findings {
-        clusterings: &clusterings,
-        cautious: &cautious,
-        consensus: &Consensus::of(&opinion, &neighbourhoods),
-        layers: &layers,
+    let both = matrix(&target.both(), device);
+    let search = Search {
+        neighbourhoods: Neighbourhoods::of(&both),
+        both,
+        layers: Layers::of(&target, known, seed, device),
         alignment: presence::alignment(&target.features, &prototypes, seed),
+        target,
+        prototypes,
+        seed,
+    };
+    let mut classes = TYPICAL * known as f64;
+    for _ in 0..FIRST_LOOKS {
+        let found = search.look(classes, &FIRST_LOOK, 1).estimate;
+        if found.kind == Kind::NoKnown {
+            break;
+        }
+        let counted = (known + found.private) as f64;
+        let typical = TYPICAL * known as f64;
+        classes = counted.powf(1.0 - TYPICAL_SAY) * typical.powf(TYPICAL_SAY);
     }
-    .estimate();
-    let settled = match estimate.kind {
-        Kind::NoNew => cautious,
-        Kind::Open | Kind::NoKnown => {
-            let other = layers.opinion(&target, &prototypes);
-            Consensus::of(&opinion.mixed(&other, LAYERS), &neighbourhoods)
+    Some(
+        search
+            .look(classes, &GRANULARITIES, RESTARTS)
+            .settled(&search),
+    )
+}
+
+/// What does not depend on how many classes there are.
+struct Search {
+    target: Target,
+    /// Features of the model and of its body, with equal say: [N, ·].
+    both: Tensor<2>,
+    prototypes: Rows,
+    neighbourhoods: Neighbourhoods,
+    layers: Layers,
+    alignment: Option<Alignment>,
+    seed: u64,
+}
+
+impl Search {
+    /// The target as it looks if there are about so many `classes`, known and new.
+    fn look(&self, classes: f64, granularities: &[f64], restarts: usize) -> Look {
+        let (images, known) = (self.target.features.len(), self.prototypes.len());
+        let most = images / IMAGES_PER_CLUSTER;
+        let clusterings: Vec<FineClustering> = granularities
+            .iter()
+            .map(|each| {
+                let clusters = ((each * classes).round() as usize).clamp(2, most);
+                let labels = divide(&self.both, clusters, restarts, self.seed);
+                FineClustering::new(&self.target, labels, clusters, &self.prototypes)
+            })
+            .collect();
+        let middle = granularities.iter().sum::<f64>() / granularities.len() as f64;
+        let neighbourhoods = self.neighbourhoods.half_of(middle * classes);
+        let wide = neighbourhoods.at_least(10);
+        let cautious = Consensus::of(&Opinion::of(&clusterings, known, CAUTIOUS), &wide);
+        let opinion = Opinion::of(&clusterings, known, EVEN);
+        let estimate = Findings {
+            clusterings: &clusterings,
+            cautious: &cautious,
+            consensus: &Consensus::of(&opinion, &neighbourhoods),
+            layers: &self.layers,
+            alignment: self.alignment,
+        }
+        .estimate();
+        Look {
+            cautious,
+            opinion,
+            neighbourhoods,
+            estimate,
         }
     }
-    .sharpened();
-    // Where no known class occurs, an image that looks like one is as likely new as not, and every other one more so.
-    let least = match estimate.kind {
-        Kind::NoKnown => 0.5,
-        Kind::NoNew | Kind::Open => 0.0,
-    };
-    let novelty = settled.novelty.iter();
-    Some(Discovery {
-        novelty: novelty
-            .map(|p| (least + (1.0 - least) * p) as f32)
-            .collect(),
-        known: settled.known,
-        estimate,
-    })
+}
+
+/// What there is to see with one number of classes in mind.
+struct Look {
+    cautious: Consensus,
+    opinion: Opinion,
+    neighbourhoods: Neighbourhoods,
+    estimate: Estimate,
+}
+
+impl Look {
+    fn settled(self, search: &Search) -> Discovery {
+        let estimate = self.estimate;
+        let settled = match estimate.kind {
+            Kind::NoNew => self.cautious,
+            Kind::Open | Kind::NoKnown => {
+                let other = search.layers.opinion(&search.target, &search.prototypes);
+                Consensus::of(&self.opinion.mixed(&other, LAYERS), &self.neighbourhoods)
+            }
+        }
+        .sharpened();
+        // Where no known class occurs, an image that looks like one is as likely new as not, and every other one more so.
+        let least = match estimate.kind {
+            Kind::NoKnown => 0.5,
+            Kind::NoNew | Kind::Open => 0.0,
+        };
+        let novelty = settled.novelty.iter();
+        Discovery {
+            novelty: novelty
+                .map(|p| (least + (1.0 - least) * p) as f32)
+                .collect(),
+            known: settled.known,
+            estimate,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -231,6 +300,28 @@ mod tests {
             assert_eq!(found.novelty[image] > 0.5, class >= 6, "image {image}");
             assert!(class >= 6 || found.known[image] == class);
         }
+    }
+
+    #[test]
+    fn two_new_classes_beside_six_known_ones_are_two() {
+        let found = found(&[0, 1, 2, 3, 4, 5, 8, 9]);
+        assert_eq!(
+            (found.estimate.kind, found.estimate.private),
+            (Kind::Open, 2)
+        );
+    }
+
+    #[test]
+    fn many_new_classes_beside_six_known_ones_are_many() {
+        let found = found(&(0..30).collect::<Vec<_>>());
+        assert!(
+            (20..=28).contains(&found.estimate.private),
+            "{:?}",
+            found.estimate
+        );
+        let new = |&image: &usize| found.novelty[image] > 0.5;
+        let right = (0..30 * EACH).filter(|i| new(i) == (i / EACH >= 6)).count();
+        assert!(right > 29 * EACH, "{right}");
     }
 
     #[test]

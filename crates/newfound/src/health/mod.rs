@@ -1,6 +1,10 @@
 //! Can the result be believed? A verdict without labels.
 
+mod density;
+
 use serde::{Deserialize, Serialize};
+
+pub use density::neighbourhood_density;
 
 use crate::discovery::{Alignment, Discovery, Kind};
 use crate::error::Result;
@@ -36,6 +40,11 @@ pub struct Signs {
     pub alignment: Option<f64>,
     /// Images that two seeds of clustering put into the same known class, or both call new.
     pub stability: Option<f64>,
+    /// Known classes, of those with images, whose match looks arbitrary.
+    pub arbitrary: Option<f64>,
+    /// How many images are like an image after the adaptation, compared with how many there were in its cluster at the start: the exponential
+    /// of the difference of two [densities](neighbourhood_density), so 1 where nothing changed; none for a single image.
+    pub density: Option<f64>,
     /// Images whose classifier and neighbours agree.
     pub agreement: f64,
     /// Images that are in the class they started in.
@@ -105,14 +114,15 @@ fn percent(share: f64) -> String {
 
 impl Signs {
     /// The limits, set on the development split and on set-ups broken on purpose there; docs/RESULTS.md has both.
-    fn readings(&self) -> [Reading; 6] {
+    fn readings(&self, known: usize) -> [Reading; 8] {
+        let present = Alignment::present(known);
         [
             Reading {
                 of_start: false,
                 value: self.alignment,
                 low_is_bad: true,
-                doubtful: Alignment::PRESENT,
-                harmful: 1.25,
+                doubtful: present,
+                harmful: 0.5 * (1.0 + present),
                 words: |x| {
                     format!(
                         "the known classes are only {x:.2} times nearer to these images than chance would have it: \
@@ -131,6 +141,39 @@ impl Signs {
                         "two clusterings agree about {} of the images only",
                         percent(x)
                     )
+                },
+            },
+            Reading {
+                of_start: true,
+                value: self.arbitrary,
+                low_is_bad: false,
+                doubtful: 0.3,
+                harmful: 0.6,
+                words: |x| {
+                    format!(
+                        "{} of the known classes are about as near to the clusters of other classes as to their own",
+                        percent(x)
+                    )
+                },
+            },
+            Reading {
+                of_start: false,
+                value: self.density.map(|times| times.max(1.0 / times)),
+                low_is_bad: false,
+                doubtful: 1.5,
+                harmful: 2.0,
+                words: if self.density > Some(1.0) {
+                    |x| {
+                        format!(
+                            "images that were in different clusters have run together: {x:.1} times as many are alike as at the start"
+                        )
+                    }
+                } else {
+                    |x| {
+                        format!(
+                            "images that were in one cluster are scattered: {x:.1} times fewer are alike than at the start"
+                        )
+                    }
                 },
             },
             Reading {
@@ -183,12 +226,12 @@ impl Signs {
         ]
     }
 
-    /// What they add up to: the worst of them.
-    pub fn judge(&self) -> Health {
+    /// What they add up to, for a model with so many known classes: the worst of them.
+    pub fn judge(&self, known: usize) -> Health {
         let mut verdict = Verdict::Good;
         let mut reasons = Vec::new();
         let mut predictions = Predictions::Adapted;
-        for reading in self.readings() {
+        for reading in self.readings(known) {
             let read = reading.verdict();
             verdict = verdict.max(read);
             if let Some(value) = reading.value.filter(|_| read > Verdict::Good) {
@@ -252,6 +295,8 @@ mod tests {
     const WELL: Signs = Signs {
         alignment: Some(3.0),
         stability: Some(0.95),
+        arbitrary: Some(0.0),
+        density: Some(1.1),
         agreement: 0.97,
         kept: 0.93,
         restless: 0.01,
@@ -260,19 +305,19 @@ mod tests {
 
     #[test]
     fn the_worst_sign_decides() {
-        let read = |signs: Signs| (signs.judge().verdict, signs.judge().predictions);
-        let well = WELL.judge();
+        let read = |signs: Signs| (signs.judge(10).verdict, signs.judge(10).predictions);
+        let well = WELL.judge(10);
         assert_eq!(read(WELL), (Verdict::Good, Predictions::Adapted));
         assert!(well.reasons.is_empty());
         let unsure = Signs { kept: 0.8, ..WELL };
         assert_eq!(read(unsure), (Verdict::Doubtful, Predictions::Adapted));
-        assert!(unsure.judge().reasons[0].contains("80 %"));
+        assert!(unsure.judge(10).reasons[0].contains("80 %"));
         let broken = Signs {
             restless: 0.5,
             ..unsure
         };
         assert_eq!(read(broken), (Verdict::Harmful, Predictions::Clustering));
-        assert_eq!(broken.judge().reasons.len(), 2);
+        assert_eq!(broken.judge(10).reasons.len(), 2);
         // Where the clustering is arbitrary, what came of it does not matter.
         let mismatched = Signs {
             stability: Some(0.3),
@@ -282,12 +327,63 @@ mod tests {
     }
 
     #[test]
+    fn how_well_known_classes_must_fit_depends_on_how_many_there_are() {
+        let weak = Signs {
+            alignment: Some(1.45),
+            ..WELL
+        };
+        assert_eq!(weak.judge(10).verdict, Verdict::Doubtful);
+        assert_eq!(weak.judge(25).verdict, Verdict::Good);
+        let none = Signs {
+            alignment: Some(1.1),
+            ..WELL
+        };
+        assert_eq!(none.judge(25).verdict, Verdict::Harmful);
+    }
+
+    #[test]
+    fn arbitrary_matches_leave_the_source_model_alone() {
+        let read = |arbitrary: f64| {
+            let arbitrary = Some(arbitrary);
+            Signs { arbitrary, ..WELL }.judge(10)
+        };
+        assert_eq!(read(0.2).verdict, Verdict::Good);
+        assert_eq!(read(0.4).verdict, Verdict::Doubtful);
+        assert!(read(0.4).reasons[0].starts_with("40 % of the known classes"));
+        let broken = read(0.8);
+        assert_eq!(
+            (broken.verdict, broken.predictions),
+            (Verdict::Harmful, Predictions::Source)
+        );
+    }
+
+    #[test]
+    fn neighbourhoods_that_grew_or_shrank_are_told_apart() {
+        let read = |density: f64| {
+            let density = Some(density);
+            Signs { density, ..WELL }.judge(10)
+        };
+        assert_eq!(read(1.2).verdict, Verdict::Good);
+        assert_eq!(read(0.8).verdict, Verdict::Good);
+        let (grown, shrunk) = (read(3.0), read(0.4));
+        for broken in [&grown, &shrunk] {
+            assert_eq!(broken.verdict, Verdict::Harmful);
+            assert_eq!(broken.predictions, Predictions::Clustering);
+        }
+        assert!(grown.reasons[0].contains("run together: 3.0 times"));
+        assert!(shrunk.reasons[0].contains("scattered: 2.5 times"));
+        assert_eq!(read(0.6).verdict, Verdict::Doubtful);
+    }
+
+    #[test]
     fn a_sign_that_could_not_be_seen_says_nothing() {
         let blind = Signs {
             alignment: None,
             stability: None,
+            arbitrary: None,
+            density: None,
             ..WELL
         };
-        assert_eq!(blind.judge().verdict, Verdict::Good);
+        assert_eq!(blind.judge(10).verdict, Verdict::Good);
     }
 }

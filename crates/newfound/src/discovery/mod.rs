@@ -53,7 +53,7 @@ const FIRST_LOOKS: usize = 3;
 
 /// Classes for each known one in most targets, and the say of this beside what was counted: a count that makes itself true goes astray.
 const TYPICAL: f64 = 2.3;
-const TYPICAL_SAY: f64 = 0.3;
+const TYPICAL_SAY: f64 = 0.5;
 
 /// Images for each cluster that there must be on average.
 const IMAGES_PER_CLUSTER: usize = 4;

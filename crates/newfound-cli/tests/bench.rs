@@ -23,7 +23,7 @@ fn tasks_are_run_scored_and_kept() {
             fs::rename(from, folder.join(format!("class-{class:02}"))).unwrap();
         }
     }
-    let fixed = "bench office31 --root office --weights body.safetensors --train head --private same --epochs 2 \
+    let fixed = "bench office31 --root office --weights body.safetensors --train head --epochs 2 \
                  --tasks a2w,w2d --seeds 2 --json all.json --out kept --cache cache";
     let arguments: Vec<&str> = fixed.split_whitespace().collect();
     let first = run_in(here, &arguments);
@@ -47,12 +47,10 @@ fn tasks_are_run_scored_and_kept() {
         (&tasks[0]["seed"], &tasks[3]["seed"]),
         (&0.into(), &1.into())
     );
-    // As many new classes as known ones, unless this network of chance was found to match nothing.
-    let private = match tasks[0]["health"]["predictions"] == "source" {
-        true => 0,
-        false => 10,
-    };
-    assert_eq!(tasks[0]["private"], private);
+    // A body that has seen three classes matches these ten with clusters at random, so the source model is kept: it has no new classes.
+    assert_eq!(tasks[0]["health"]["verdict"], "harmful");
+    assert_eq!(tasks[0]["health"]["predictions"], "source");
+    assert_eq!(tasks[0]["private"], 0);
     for way in ["source_only", "clustering", "adapted", "refined"] {
         assert!(tasks[0][way]["hos"].is_number(), "{way}");
         assert!(results["mean"][way]["hos"]["sd"].is_number(), "{way}");

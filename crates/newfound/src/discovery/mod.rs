@@ -48,7 +48,7 @@ const GRANULARITIES: [f64; 4] = [1.2, 1.6, 2.0, 2.4];
 /// Those of a first look, whose only purpose is to know how many classes there are.
 const FIRST_LOOK: [f64; 2] = [1.6, 2.0];
 
-/// First looks, each with as many classes as the one before found.
+/// First looks, each with the number of classes in mind that the one before leads to.
 const FIRST_LOOKS: usize = 3;
 
 /// Classes for each known one in most targets, and the say of this beside what was counted: a count that makes itself true goes astray.

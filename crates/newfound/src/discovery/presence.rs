@@ -30,7 +30,7 @@ impl Alignment {
     /// The strength below which a target of a model with so many known classes has none of them.
     ///
     /// The more classes, the less chance can do. In a study of 200 targets with ten or fewer known classes, all but one of those that have none of
-    /// them had at most 1.52. With 15 to 28 classes (100 targets) they had at most 1.31, and all others at least 1.42. With fewer than ten, targets
+    /// them had at most 1.52. With 15 to 28 classes (100 targets) they had at most 1.31, and all others at least 1.42. With six to nine, targets
     /// with known classes had 1.37 and more, and being wrong about one costs all of its known images.
     pub fn present(known: usize) -> f64 {
         match known {

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::consensus::Consensus;
-use super::evidence::FineClustering;
 use super::layers::Layers;
 use super::presence::Alignment;
 
@@ -51,7 +50,6 @@ const LINES: [f64; 2] = [0.35, 0.65];
 
 /// What an estimate is made of.
 pub(super) struct Findings<'a> {
-    pub clusterings: &'a [FineClustering],
     /// With little called new.
     pub cautious: &'a Consensus,
     pub consensus: &'a Consensus,
@@ -62,7 +60,7 @@ pub(super) struct Findings<'a> {
 impl Findings<'_> {
     /// Counts the new classes by comparison with the known ones, and by the agreement of two layers.
     ///
-    /// A new class is taken to be like a known one: of about as many images, and spread over about as many fine clusters. Both counts are
+    /// A new class is taken to be like a known one: of about as many images, and spread over about as many clusters of the body's features. Both counts are
     /// made, and the estimate is the geometric mean of them and of the layers' count.
     pub fn estimate(&self) -> Estimate {
         let layers = self.layers;
@@ -103,7 +101,7 @@ impl Findings<'_> {
             let high = Sizes::of(self.cautious, 0.5).ratio().ceil() as usize;
             return shared(0, [0, high], Kind::NoNew, reason);
         }
-        let by_clusters = by_clusters(self.clusterings, self.consensus) * middle.classes();
+        let by_clusters = layers.new_over_known(&self.consensus.novelty) * middle.classes();
         let by_layers = layers.private();
         // Where nothing is left for a known class, or no cluster is new as a whole, a comparison says nothing.
         let compared = [by_images, by_clusters]
@@ -122,8 +120,8 @@ impl Findings<'_> {
         let high = many.max(by_clusters).max(by_layers) * (1.0 + doubt);
         let [low, high] = [low.floor() as usize, high.ceil() as usize];
         let reason = format!(
-            "{} images are unlike every known class; a known class has {:.0} images here on average, which makes about {}; by the \
-             number of fine clusters there are about {:.0}, by two layers of the network about {:.0}",
+            "{} images are unlike every known class; a known class has {:.0} images here on average, which makes about {}; by \
+             clusters, new ones beside known ones, there are about {:.0}, by two layers of the network about {:.0}",
             middle.new,
             middle.mean(),
             counted(by_images, "new class"),
@@ -203,34 +201,12 @@ impl Sizes {
     }
 }
 
-/// New clusters over known ones, in all clusterings together; a cluster is what the mean of its images is.
-fn by_clusters(clusterings: &[FineClustering], consensus: &Consensus) -> f64 {
-    let (mut new, mut known) = (0.0, 0.0);
-    for clustering in clusterings {
-        let clusters = clustering.evidence.len();
-        let mut sums = vec![(0.0, 0.0); clusters];
-        for (&cluster, p) in clustering.labels.iter().zip(&consensus.novelty) {
-            sums[cluster].0 += p;
-            sums[cluster].1 += 1.0;
-        }
-        for (sum, count) in sums.into_iter().filter(|(_, count)| *count > 0.0) {
-            if sum > 0.5 * count {
-                new += 1.0;
-            } else {
-                known += 1.0;
-            }
-        }
-    }
-    new / f64::max(known, 1.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discovery::evidence::Evidence;
 
-    /// One cluster for every ten images of a class; images of class c < known are known.
-    fn target(known: &[usize], new: usize) -> (Vec<FineClustering>, Consensus) {
+    /// So many images of each known class, and of new ones.
+    fn target(known: &[usize], new: usize) -> Consensus {
         let mut consensus = Consensus {
             novelty: vec![],
             known: vec![],
@@ -241,32 +217,16 @@ mod tests {
         }
         consensus.known.extend(vec![0; new]);
         consensus.novelty.extend(vec![0.9; new]);
-        let images = consensus.known.len();
-        let labels: Vec<usize> = (0..images).map(|image| image / 10).collect();
-        let clusters = images.div_ceil(10);
-        let none = Evidence {
-            class: 0,
-            similarity: 0.0,
-            relative: 0.0,
-            kinship: 0.0,
-        };
-        let clustering = FineClustering {
-            labels,
-            evidence: vec![none; clusters],
-        };
-        (vec![clustering], consensus)
+        consensus
     }
 
-    fn estimate(
-        (clusterings, consensus): (Vec<FineClustering>, Consensus),
-        groups: usize,
-        alignment: Option<Alignment>,
-    ) -> Estimate {
+    /// With one cluster for every ten images, and layers that are sure of so many groups.
+    fn estimate(consensus: Consensus, groups: usize, alignment: Option<Alignment>) -> Estimate {
+        let labels = (0..consensus.known.len()).map(|image| image / 10);
         Findings {
-            clusterings: &clusterings,
             cautious: &consensus,
             consensus: &consensus,
-            layers: &Layers::certain(groups, 2),
+            layers: &Layers::certain(groups, 2, labels.collect()),
             alignment,
         }
         .estimate()

@@ -9,7 +9,7 @@ use burn::tensor::{Device, Tensor};
 use super::Target;
 use super::consensus::Opinion;
 use super::division::divide;
-use super::evidence::means;
+use super::evidence::{averages, means};
 use super::rows::{Rows, dot};
 use crate::adapt::matrix;
 use crate::clustering::{Matching, match_prototypes};
@@ -76,14 +76,19 @@ impl Layers {
         }
     }
 
-    /// That there are so many clusters, without a doubt.
+    /// That there are so many clusters, without a doubt, and one division into others.
     #[cfg(test)]
-    pub fn certain(clusters: usize, known: usize) -> Self {
-        let divisions = vec![Division {
+    pub fn certain(clusters: usize, known: usize, labels: Vec<usize>) -> Self {
+        let division = |clusters, weight, labels| Division {
             clusters,
-            labels: vec![],
-            weight: 1.0,
-        }];
+            labels,
+            weight,
+        };
+        let others = labels.iter().max().map_or(1, |last| last + 1);
+        let divisions = vec![
+            division(clusters, 1.0, vec![]),
+            division(others.max(known + 1), 0.0, vec![labels]),
+        ];
         Self { divisions, known }
     }
 
@@ -104,6 +109,26 @@ impl Layers {
             all += weight;
         }
         if all > 0.0 { (sum / all).exp() } else { 1.0 }
+    }
+
+    /// New clusters for each known one, in all divisions into more clusters than there are known classes; a cluster is what the mean of its images is.
+    ///
+    /// By the body's features: the bottleneck's, taught to tell known classes apart, cut these into more pieces than new ones.
+    pub fn new_over_known(&self, novelty: &[f64]) -> f64 {
+        let (mut sum, mut count) = (0.0, 0.0);
+        for (division, _) in self.beyond() {
+            for labels in &division.labels {
+                let mut sizes = vec![0usize; division.clusters];
+                labels.iter().for_each(|&label| sizes[label] += 1);
+                let means = averages(novelty, labels, division.clusters);
+                let filled = means.iter().zip(&sizes).filter(|&(_, &size)| size > 0);
+                let (new, known): (Vec<f64>, Vec<f64>) =
+                    filled.map(|(mean, _)| mean).partition(|&&mean| mean > 0.5);
+                sum += new.len() as f64 / known.len().max(1) as f64;
+                count += 1.0;
+            }
+        }
+        sum / f64::max(count, 1.0)
     }
 
     /// Divisions into more clusters than there are known classes. Where they hardly fit, they are all the same.
@@ -258,10 +283,20 @@ mod tests {
     }
 
     #[test]
+    fn clusters_are_what_most_of_their_images_are() {
+        // Two known and one new cluster, one that nothing is in, and one with as much for as against.
+        let layers = Layers::certain(3, 2, vec![0, 0, 1, 2, 2, 4, 4]);
+        let ratio = layers.new_over_known(&[0.1, 0.2, 0.3, 0.9, 0.6, 0.9, 0.1]);
+        assert!((ratio - 1.0 / 3.0).abs() < 1e-12, "{ratio}");
+        assert_eq!(layers.new_over_known(&[0.9; 7]), 4.0, "no known cluster");
+    }
+
+    #[test]
     fn what_is_left_over_is_new() {
         let features = rows(&[[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]);
         let target = Target {
             body: features.clone(),
+            lengths: features.lengths(),
             features,
         };
         let division = |clusters, weight, labels: &[usize]| Division {

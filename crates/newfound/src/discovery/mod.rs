@@ -63,11 +63,12 @@ const RESTARTS: usize = 2;
 
 /// The support at which a cluster is as likely new as known.
 ///
-/// With 1, new classes that look a little like a known one go to it: the more new classes there are, the more of them do.
-const EVEN: f64 = 1.08;
+/// The best cluster of a class has 2.3. With less than this, new classes that look a little like a known one go to it: the more new classes there are,
+/// the more of them do.
+const EVEN: f64 = 1.85;
 
 /// The same where it is in question whether there are new classes at all.
-const CAUTIOUS: f64 = 1.0;
+const CAUTIOUS: f64 = 1.745;
 
 /// The say of prototypes matched one to one, beside the evidence.
 const LAYERS: f64 = 0.2;
@@ -76,6 +77,8 @@ const LAYERS: f64 = 0.2;
 struct Target {
     /// Of the source model: near a prototype is the class.
     features: Rows,
+    /// How long these were.
+    lengths: Vec<f64>,
     /// Of its body. The bottleneck was taught to tell known classes apart and draws everything, new classes too, towards
     /// them, the more the longer it was trained; the body, pretrained on many classes, does so far less.
     body: Rows,
@@ -124,8 +127,10 @@ pub fn discover(
     if images / IMAGES_PER_CLUSTER < 2 * known.max(2) || !finite(features) || !finite(body) {
         return None;
     }
+    let centred = Rows::of(features).centred();
     let target = Target {
-        features: Rows::of(features).centred().unit(),
+        lengths: centred.lengths(),
+        features: centred.unit(),
         body: Rows::of(body).centred().unit(),
     };
     // A single prototype has no centre to be told from.
@@ -192,7 +197,6 @@ impl Search {
         let cautious = Consensus::of(&Opinion::of(&clusterings, known, CAUTIOUS), &wide);
         let opinion = Opinion::of(&clusterings, known, EVEN);
         let estimate = Findings {
-            clusterings: &clusterings,
             cautious: &cautious,
             consensus: &Consensus::of(&opinion, &neighbourhoods),
             layers: &self.layers,

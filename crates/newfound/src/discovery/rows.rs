@@ -63,6 +63,11 @@ impl Rows {
         self
     }
 
+    /// How long each is.
+    pub fn lengths(&self) -> Vec<f64> {
+        self.iter().map(|row| dot(row, row).sqrt()).collect()
+    }
+
     /// Each of unit length; a row of zeros stays.
     pub fn unit(&self) -> Self {
         let mut unit = self.clone();

@@ -48,18 +48,22 @@ pub(crate) fn views_of(
     Ok(rendered(&picture, wanted, description, seed, at))
 }
 
-/// The same, with a stream of its own for each view by its number: two weak views of an image differ.
+/// The same, with a stream of its own for each view by its number: two weak views of an image differ. The test view is number 0.
+///
+/// An image is drawn for by its content, `hash`, not by its place in a list: whatever else is in a folder, its views are the same.
 pub(crate) fn numbered_views(
     images: &ImageList,
     image: usize,
     wanted: &[NamedView],
     description: &Description,
     seed: u64,
+    hash: &str,
 ) -> Result<Vec<f32>> {
     let picture = picture(images, image)?;
-    let views = wanted.iter().enumerate().flat_map(|(number, &view)| {
-        let at = [image as u64, number as u64];
-        rendered(&picture, &[view], description, seed, at)
+    let content = hash.get(..12).and_then(|h| u64::from_str_radix(h, 16).ok());
+    let content = content.expect("a hash in hexadecimal digits");
+    let views = wanted.iter().zip(1..).flat_map(|(&view, number)| {
+        rendered(&picture, &[view], description, seed, [content, number])
     });
     Ok(views.collect())
 }

@@ -185,8 +185,10 @@ fn compute(wanted: &Wanted, file: &mut File) -> Result<()> {
     )?;
     let per_batch = (BATCH / random.max(1)).max(1);
     let views = [vec![WEAK; plan.weak], vec![STRONG; plan.strong]].concat();
-    let rendered =
-        |&image: &usize| numbered_views(images, image, &views, wanted.description, plan.seed);
+    let rendered = |&image: &usize| {
+        let hash = &wanted.hashes[image];
+        numbered_views(images, image, &views, wanted.description, plan.seed, hash)
+    };
     let from = file.random_images() / per_batch * per_batch;
     through(
         wanted,

@@ -45,6 +45,12 @@ const SURELY: f64 = 0.8;
 /// Odd images of known classes look new as well: in a study of 78 targets with or without new classes, this line was wrong about two.
 const NO_NEW: f64 = 0.08;
 
+/// The say of the layers' count beside the comparison of clusters.
+///
+/// It knows nothing of prototypes, so it is wrong in other ways, but it leans low on large targets. On 198 targets: off by 2.4 without it, 2.3 with a
+/// fifth, 3.4 alone; by images 3.0.
+const LAYERS: f64 = 0.2;
+
 /// Where the line between known and new might as well be drawn: the interval.
 const LINES: [f64; 2] = [0.35, 0.65];
 
@@ -60,8 +66,8 @@ pub(super) struct Findings<'a> {
 impl Findings<'_> {
     /// Counts the new classes by comparison with the known ones, and by the agreement of two layers.
     ///
-    /// A new class is taken to be like a known one: of about as many images, and spread over about as many clusters of the body's features. Both counts are
-    /// made, and the estimate is the geometric mean of them and of the layers' count.
+    /// A new class is taken to be like a known one: spread over about as many clusters of the body's features, and of about as many images. The
+    /// first is the estimate, with the layers' count; the second widens the interval.
     pub fn estimate(&self) -> Estimate {
         let layers = self.layers;
         let images = self.cautious.novelty.len() as f64;
@@ -104,15 +110,10 @@ impl Findings<'_> {
         let by_clusters = layers.new_over_known(&self.consensus.novelty) * middle.classes();
         let by_layers = layers.private();
         // Where nothing is left for a known class, or no cluster is new as a whole, a comparison says nothing.
-        let compared = [by_images, by_clusters]
-            .into_iter()
-            .filter(|_| middle.classes() > 0.0);
-        let counts: Vec<f64> = compared
-            .chain([by_layers])
-            .filter(|&count| count > 0.0)
-            .collect();
-        let product: f64 = counts.iter().product();
-        let mean = product.powf(1.0 / counts.len() as f64);
+        let mean = match by_clusters > 0.0 {
+            true => by_clusters.powf(1.0 - LAYERS) * by_layers.powf(LAYERS),
+            false => by_layers,
+        };
         let private = (mean.round() as usize).max(1);
         let [many, few] = LINES.map(|line| at(line).ratio());
         let doubt = middle.standard_error();
@@ -235,7 +236,7 @@ mod tests {
     #[test]
     fn new_classes_are_counted_in_known_ones() {
         let found = estimate(target(&[20, 40], 90), 5, None);
-        // 90 images at 30 a class, nine clusters at three a class, and three groups more than known classes.
+        // Nine clusters at three a class, three groups more than known classes; 90 images at 30 a class.
         assert_eq!((found.kind, found.private), (Kind::Open, 3));
         assert!(
             found.low < 3 && found.high > 3 && found.high < 6,
@@ -243,8 +244,8 @@ mod tests {
         );
         assert!(found.reason.contains("90 images") && found.reason.contains("30 images"));
         assert!(found.reason.contains("about 3 new classes"));
-        // The cube root of 3 · 3 · 24.
-        assert_eq!(estimate(target(&[20, 40], 90), 26, None).private, 6);
+        // 3^0.8 · 24^0.2
+        assert_eq!(estimate(target(&[20, 40], 90), 26, None).private, 5);
     }
 
     #[test]

@@ -115,20 +115,18 @@ impl Layers {
     ///
     /// By the body's features: the bottleneck's, taught to tell known classes apart, cut these into more pieces than new ones.
     pub fn new_over_known(&self, novelty: &[f64]) -> f64 {
-        let (mut sum, mut count) = (0.0, 0.0);
+        let (mut new, mut known) = (0.0, 0.0);
         for (division, _) in self.beyond() {
             for labels in &division.labels {
-                let mut sizes = vec![0usize; division.clusters];
-                labels.iter().for_each(|&label| sizes[label] += 1);
+                let mut filled = vec![false; division.clusters];
+                labels.iter().for_each(|&label| filled[label] = true);
                 let means = averages(novelty, labels, division.clusters);
-                let filled = means.iter().zip(&sizes).filter(|&(_, &size)| size > 0);
-                let (new, known): (Vec<f64>, Vec<f64>) =
-                    filled.map(|(mean, _)| mean).partition(|&&mean| mean > 0.5);
-                sum += new.len() as f64 / known.len().max(1) as f64;
-                count += 1.0;
+                for (mean, _) in means.iter().zip(filled).filter(|(_, filled)| *filled) {
+                    *if *mean > 0.5 { &mut new } else { &mut known } += 1.0;
+                }
             }
         }
-        sum / f64::max(count, 1.0)
+        new / f64::max(known, 1.0)
     }
 
     /// Divisions into more clusters than there are known classes. Where they hardly fit, they are all the same.

@@ -37,6 +37,8 @@ pub struct Reference {
     pub probabilities: Array,
     /// How probable it was, before the adaptation, that the class of each is new: [M, 1].
     pub novelty: Array,
+    /// Share of the images that are new, as far as one can tell.
+    pub share: f32,
     /// k.
     pub neighbours: usize,
 }
@@ -52,6 +54,8 @@ pub struct Refined {
     pub u_cs: Vec<f32>,
     /// Novelty of the image itself if it is in the bank, otherwise the mean of its neighbours': B values.
     pub novelty: Vec<f32>,
+    /// That of the [`Reference`].
+    pub share: f32,
 }
 
 impl Reference {
@@ -60,6 +64,7 @@ impl Reference {
         features: &Array,
         probabilities: &Array,
         novelty: &Array,
+        known: usize,
         config: &AdaptConfig,
         device: &Device,
     ) -> Self {
@@ -70,11 +75,17 @@ impl Reference {
             matrix(features, device),
             matrix(probabilities, device),
         );
+        let rows = probabilities.values.chunks_exact(probabilities.shape[1]);
+        let even = rows
+            .zip(&novelty.values)
+            .map(|(row, &novelty)| f64::from(even(row, known, novelty)));
+        let share = even.sum::<f64>() / features.shape[0].max(1) as f64;
         Self {
             features: array(&bank.features),
             probabilities: array(&bank.probabilities),
             novelty: column(bank.images.iter().map(|&i| novelty.values[i]).collect()),
             images: bank.images,
+            share: share as f32,
             neighbours: config.neighbours,
         }
     }
@@ -108,6 +119,7 @@ impl Reference {
             u_nc: download(u_nc),
             u_cs: download(separation.uncertainty),
             novelty: novelty.collect(),
+            share: self.share,
         }
     }
 
@@ -123,18 +135,22 @@ impl Reference {
             ("probabilities".to_string(), self.probabilities.clone()),
             ("novelty".to_string(), self.novelty.clone()),
         ]);
-        let metadata = BTreeMap::from([("neighbours".to_string(), self.neighbours.to_string())]);
+        let metadata = BTreeMap::from([
+            ("neighbours".to_string(), self.neighbours.to_string()),
+            ("share".to_string(), self.share.to_string()),
+        ]);
         Ok(weights::write(path, &tensors, &metadata)?)
     }
 
     /// Reads the reference of a finished run.
     pub fn read(path: &std::path::Path) -> Result<Self> {
         let mut file = weights::read(path)?;
-        let neighbours = file
-            .metadata
-            .get("neighbours")
-            .and_then(|text| text.parse().ok())
-            .unwrap_or(10);
+        let said = |name: &str| file.metadata.get(name);
+        let neighbours = said("neighbours").and_then(|text| text.parse().ok());
+        // Runs that did not say were taken to have as many new images as known ones.
+        let share = said("share").and_then(|text| text.parse().ok());
+        let share = share.filter(|share| (0.0..=1.0).contains(share));
+        let (neighbours, share) = (neighbours.unwrap_or(10), share.unwrap_or(0.5));
         let mut take = |name: &str| take_matrix(&mut file.tensors, name, path);
         let images = take("images")?.values;
         let reference = Self {
@@ -142,6 +158,7 @@ impl Reference {
             features: take("features")?,
             probabilities: take("probabilities")?,
             novelty: take("novelty")?,
+            share,
             neighbours,
         };
         let rows = reference.images.len();
@@ -173,6 +190,8 @@ pub struct Votes<'a> {
     pub u_cs: f32,
     /// Its own novelty, or the mean of its neighbours'.
     pub novelty: f32,
+    /// Share of the images of the run that are new.
+    pub share: f32,
 }
 
 impl Refined {
@@ -184,19 +203,47 @@ impl Refined {
             u_nc: self.u_nc[image],
             u_cs: self.u_cs[image],
             novelty: self.novelty[image],
+            share: self.share,
         }
     }
 }
 
-/// How probable it is that the class of an image is new.
+/// How much speaks for the class of an image being new, if as many images were new as known.
 ///
 /// The mean of two opinions: the classifier's, its probability mass of all private classes, and that of the clusterings before
 /// the adaptation, the image's own or that of its neighbours. Where the new classes were counted the classifier has learned
-/// from both already. Without neighbours, the classifier's alone.
-pub fn unknown(probabilities: &[f32], known: usize, votes: Option<&Votes>) -> f32 {
+/// from both already.
+fn even(probabilities: &[f32], known: usize, novelty: f32) -> f32 {
+    0.5 * (mass(probabilities, known) + novelty)
+}
+
+/// The classifier's probability mass of all private classes.
+fn mass(probabilities: &[f32], known: usize) -> f32 {
     // From +0: the sum of no numbers is −0 in Rust.
-    let mass = probabilities[known..].iter().fold(0.0, |sum, p| sum + p);
-    votes.map_or(mass, |votes| 0.5 * (mass + votes.novelty))
+    probabilities[known..].iter().fold(0.0, |sum, p| sum + p)
+}
+
+/// Shares of new images beyond these are no better known than these.
+const SHARES: [f32; 2] = [0.05, 0.95];
+
+/// How probable it is that the class of an image is new.
+///
+/// What speaks for it is weighed as if known and new images were as many, as labels should be where new images count as much as known ones
+/// however many they are. A probability must know how many they are, by Bayes' rule:
+///
+/// ```text
+/// p · share / (p · share + (1 − p) · (1 − share))
+/// ```
+///
+/// Without neighbours, the classifier's mass alone.
+pub fn unknown(probabilities: &[f32], known: usize, votes: Option<&Votes>) -> f32 {
+    let Some(votes) = votes else {
+        return mass(probabilities, known);
+    };
+    let p = even(probabilities, known, votes.novelty).clamp(0.0, 1.0);
+    let share = votes.share.clamp(SHARES[0], SHARES[1]);
+    let (new, known) = (p * share, (1.0 - p) * (1.0 - share));
+    new / (new + known)
 }
 
 /// One line for an image.
@@ -280,7 +327,14 @@ impl Outcome {
         }
         let (novelty, device) = (&start.novelty, job.device);
         let own: Vec<usize> = (0..job.images.len()).collect();
-        let reference = Reference::of(&features, &probabilities, novelty, job.config, device);
+        let reference = Reference::of(
+            &features,
+            &probabilities,
+            novelty,
+            start.known,
+            job.config,
+            device,
+        );
         let refined = reference.refine(&features, &own, prototypes, device);
         Ok(Self {
             features,
@@ -290,14 +344,14 @@ impl Outcome {
         })
     }
 
-    /// How probable it is that the class of each image is new.
-    fn unknown(&self, known: usize) -> Vec<f32> {
+    /// How much speaks for the class of each image being new.
+    fn even(&self, known: usize) -> Vec<f32> {
         let rows = self
             .probabilities
             .values
             .chunks_exact(self.probabilities.shape[1]);
-        rows.enumerate()
-            .map(|(image, row)| unknown(row, known, Some(&self.refined.votes(image))))
+        rows.zip(&self.refined.novelty)
+            .map(|(row, &novelty)| even(row, known, novelty))
             .collect()
     }
 
@@ -439,7 +493,7 @@ struct United {
     groups: Vec<usize>,
     /// How many new classes there are.
     private: usize,
-    /// How probable it is that the class of each image is new.
+    /// How much speaks for the class of each image being new.
     unknown: Vec<f32>,
 }
 
@@ -473,7 +527,7 @@ impl Finished {
         let private = private.unwrap_or(found.private).min(spare);
         let unknown = match found.kind {
             Kind::NoKnown => vec![1.0; job.images.len()],
-            Kind::NoNew | Kind::Open => self.outcome.unknown(known),
+            Kind::NoNew | Kind::Open => self.outcome.even(known),
         };
         Some(United {
             groups: self.verdicts(&unknown).groups(private),
@@ -563,6 +617,27 @@ mod tests {
         let ear = Ear(Mutex::new(Vec::new()));
         warn_if_all_is_unknown(labels, 2, &ear);
         ear.0.into_inner().unwrap()
+    }
+
+    #[test]
+    fn a_probability_knows_how_many_images_are_new() {
+        let votes = |novelty: f32, share: f32| Votes {
+            probabilities: &[],
+            u_nc: 0.0,
+            u_cs: 0.0,
+            novelty,
+            share,
+        };
+        let said = |share: f32| unknown(&[0.2, 0.3, 0.4, 0.1], 2, Some(&votes(0.7, share)));
+        // (0.5 + 0.7) / 2, as it is where as many are new as known.
+        assert!((said(0.5) - 0.6).abs() < 1e-6);
+        // 0.6 · 0.2 / (0.6 · 0.2 + 0.4 · 0.8)
+        assert!((said(0.2) - 3.0 / 11.0).abs() < 1e-6);
+        assert!(said(0.8) > said(0.5) && said(0.0) == said(0.05) && said(0.05) > 0.0);
+        for (p, sure) in [([1.0, 0.0], 0.0), ([0.0, 1.0], 1.0)] {
+            assert_eq!(unknown(&p, 1, Some(&votes(sure, 0.3))), sure);
+        }
+        assert_eq!(unknown(&[0.2, 0.8], 1, None), 0.8);
     }
 
     #[test]

@@ -540,3 +540,42 @@ impl Inference<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn views_of_an_image_are_the_same_whatever_else_is_in_its_folder() {
+        let place = tempfile::tempdir().unwrap();
+        for (name, red) in [("a.png", 7), ("b.png", 13)] {
+            let paint =
+                |x: u32, y: u32| image::Rgb([(red * x) as u8, (5 * y) as u8, (x * y) as u8]);
+            let picture = RgbImage::from_fn(40, 30, paint);
+            picture.save(place.path().join(name)).unwrap();
+        }
+        let list = |names: &[&str]| ImageList {
+            root: place.path().to_path_buf(),
+            paths: names.iter().map(Into::into).collect(),
+        };
+        let description: Description = serde_json::from_value(serde_json::json!({
+            "architecture": {"backbone": "small", "stride": "v1.5", "bottleneck": 4, "outputs": 2},
+            "classes": ["cup", "pen"], "known": 2, "private": 0,
+            "geometry": {"resize": 32, "crop": 24},
+            "normalisation": {"mean": [0.5, 0.5, 0.5], "std": [0.5, 0.5, 0.5]},
+        }))
+        .unwrap();
+        let hash = |image: char| image.to_string().repeat(64);
+        let views = |list: &ImageList, image: usize, hash: &str| {
+            numbered_views(list, image, &[WEAK, WEAK, STRONG], &description, 0, hash).unwrap()
+        };
+        let alone = views(&list(&["b.png"]), 0, &hash('b'));
+        assert_eq!(views(&list(&["a.png", "b.png"]), 1, &hash('b')), alone);
+        assert_ne!(views(&list(&["b.png"]), 0, &hash('c')), alone);
+        let [first, second, strong]: [&[f32]; 3] = std::array::from_fn(|view| {
+            let size = alone.len() / 3;
+            &alone[view * size..][..size]
+        });
+        assert!(first != second && second != strong);
+    }
+}

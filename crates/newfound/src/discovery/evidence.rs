@@ -40,7 +40,7 @@ impl Evidence {
     ///
     /// `even` is the support at which both are taken to be equally likely.
     ///
-    /// The best cluster of a class has 1, 1 and 1 and is known; one that is half as similar must be all of a kind with it to be so, too. A logistic
+    /// The best cluster of a class has 1, 1 and 1 and is known; one that is half as similar must be nearly all of a kind with it and as long to be so, too. A logistic
     /// regression on clusters of known origin has this form. Scaled to a relative that counts 1, kinship counts 0.5 to 0.7 on five sets of divisions of
     /// Office-31, with models whose features hang on the prototypes loosely (mean cosine 0.55) or tightly (0.8); with
     /// kinship by the bottleneck's features that is not so. Length counts 0.5 to 0.9, most where features hang tightly. Averages over clusterings are

@@ -113,7 +113,7 @@ impl Layers {
 
     /// New clusters for each known one, in all divisions into more clusters than there are known classes; a cluster is what the mean of its images is.
     ///
-    /// By the body's features: the bottleneck's, taught to tell known classes apart, cut these into more pieces than new ones.
+    /// By the body's features: the bottleneck's, taught to tell known classes apart, would cut these into more pieces than new ones.
     pub fn new_over_known(&self, novelty: &[f64]) -> f64 {
         let (mut new, mut known) = (0.0, 0.0);
         for (division, _) in self.beyond() {
@@ -122,7 +122,10 @@ impl Layers {
                 labels.iter().for_each(|&label| filled[label] = true);
                 let means = averages(novelty, labels, division.clusters);
                 for (mean, _) in means.iter().zip(filled).filter(|(_, filled)| *filled) {
-                    *if *mean > 0.5 { &mut new } else { &mut known } += 1.0;
+                    match *mean > 0.5 {
+                        true => new += 1.0,
+                        false => known += 1.0,
+                    }
                 }
             }
         }

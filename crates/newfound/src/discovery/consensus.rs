@@ -112,6 +112,14 @@ impl Neighbourhoods {
         }
     }
 
+    /// The `k` nearest.
+    pub fn only(&self, k: usize) -> Self {
+        Self {
+            k: k.min(self.found),
+            ..self.clone()
+        }
+    }
+
     /// The same with `k` neighbours, if there were fewer.
     pub fn at_least(&self, k: usize) -> Self {
         Self {
@@ -121,7 +129,7 @@ impl Neighbourhoods {
     }
 
     /// Rows of `width` values, each averaged over the image and its neighbours.
-    fn smooth(&self, values: &[f64], width: usize) -> Vec<f64> {
+    pub fn smooth(&self, values: &[f64], width: usize) -> Vec<f64> {
         let mut smoothed = values.to_vec();
         let near = self.nearest.chunks_exact(self.found);
         for (own, near) in smoothed.chunks_exact_mut(width).zip(near) {

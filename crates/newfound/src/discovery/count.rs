@@ -31,7 +31,7 @@ pub struct Estimate {
     pub kind: Kind,
     /// The reason in words.
     pub reason: String,
-    /// [`Alignment::strength`], where it was measured.
+    /// [`Alignment::ahead`], where it was measured.
     pub alignment: Option<f64>,
     /// Share of the images that are surely new.
     pub surely_new: f64,
@@ -79,17 +79,19 @@ impl Findings<'_> {
             high,
             kind,
             reason,
-            alignment: self.alignment.map(|fit| fit.strength()),
+            alignment: self.alignment.map(|fit| fit.ahead),
             surely_new: surely,
         };
-        if let Some(fit) = self.alignment.filter(Alignment::absent) {
+        let alone = surely < NO_NEW;
+        if let Some(fit) = self.alignment.filter(|fit| fit.absent(alone)) {
             let (groups, known) = (layers.classes(), fit.known);
             let reason = format!(
-                "the known classes fit these images little better than chance (cosine {:.2} on average, {:.2} by chance): no known \
-                 classes here; by two layers of the network the images form about {}, but without a known class to compare with that is \
+                "the known classes fit these images little better than chance (cosine {:.2} on average, {:.2} by chance; better in {:.0} % of all \
+                 comparisons): no known classes here; by two layers of the network the images form about {}, but without a known class to compare with that is \
                  half a guess, and the other half is that there are as many new classes as known ones, {known}",
                 fit.real,
                 fit.by_chance,
+                100.0 * fit.ahead,
                 counted(groups, "group")
             );
             let private = ((groups * known as f64).sqrt().round() as usize).max(1);
@@ -99,7 +101,7 @@ impl Findings<'_> {
         let at = |line: f64| Sizes::of(self.consensus, line);
         let middle = at(0.5);
         let by_images = middle.ratio();
-        if surely < NO_NEW {
+        if alone {
             let reason = format!(
                 "{:.0} % of the images are surely unlike every known class, no more than odd images of known classes: no new classes here",
                 100.0 * surely
@@ -266,6 +268,7 @@ mod tests {
     #[test]
     fn prototypes_that_fit_nothing_are_of_classes_that_are_not_here() {
         let fit = Alignment {
+            ahead: 0.6,
             real: 0.6,
             by_chance: 0.55,
             known: 10,
@@ -274,5 +277,13 @@ mod tests {
         // √(40 · 10)
         assert_eq!((found.kind, found.private), (Kind::NoKnown, 20));
         assert!(found.reason.contains("no known classes") && found.low < 20 && found.high > 20);
+        // So are those that fit a little better, if no image is unlike them: images of known classes would fit well.
+        let kind = |ahead: f64, new: usize| {
+            let fit = Alignment { ahead, ..fit };
+            estimate(target(&[50, 50], new), 40, Some(fit)).kind
+        };
+        assert_eq!(kind(0.81, 0), Kind::NoKnown);
+        assert_eq!(kind(0.81, 100), Kind::Open);
+        assert_eq!(kind(0.9, 0), Kind::NoNew);
     }
 }

@@ -140,11 +140,19 @@ pub fn discover(
     }
     .unit();
     let both = matrix(&target.both(), device);
+    let neighbourhoods = Neighbourhoods::of(&both);
+    let Rows { values, width } = &target.features;
+    let smooth = Rows {
+        values: neighbourhoods
+            .only(presence::NEIGHBOURS)
+            .smooth(values, *width),
+        width: *width,
+    };
     let search = Search {
-        neighbourhoods: Neighbourhoods::of(&both),
+        neighbourhoods,
         both,
         layers: Layers::of(&target, known, seed, device),
-        alignment: presence::alignment(&target.features, &prototypes, seed),
+        alignment: presence::alignment(&smooth, &prototypes, seed),
         target,
         prototypes,
         seed,

@@ -45,6 +45,11 @@ const SURELY: f64 = 0.8;
 /// Odd images of known classes look new as well: in a study of 300 targets with or without new classes, this line was wrong about seven.
 const NO_NEW: f64 = 0.08;
 
+/// With more than this on average, there are new classes even if hardly any image is surely new: where a model fits its images loosely, nothing is sure.
+///
+/// Of 58 targets with new classes whose images are drawings, 4 are called closed, where 7 would be without it; of 131 closed ones it misses one more.
+const LUKEWARM: f64 = 0.32;
+
 /// The say of the layers' count beside the comparison of clusters.
 ///
 /// It knows nothing of prototypes, so it is wrong in other ways, but it leans low on large targets. On 198 targets: off by 2.4 without it, 2.3 with a
@@ -82,8 +87,8 @@ impl Findings<'_> {
             alignment: self.alignment.map(|fit| fit.ahead),
             surely_new: surely,
         };
-        let alone = surely < NO_NEW;
-        if let Some(fit) = self.alignment.filter(|fit| fit.absent(alone)) {
+        let few = surely < NO_NEW;
+        if let Some(fit) = self.alignment.filter(|fit| fit.absent(few)) {
             let (groups, known) = (layers.classes(), fit.known);
             let reason = format!(
                 "the known classes fit these images little better than chance (cosine {:.2} on average, {:.2} by chance; better in {:.0} % of all \
@@ -101,7 +106,8 @@ impl Findings<'_> {
         let at = |line: f64| Sizes::of(self.consensus, line);
         let middle = at(0.5);
         let by_images = middle.ratio();
-        if alone {
+        let average = self.cautious.novelty.iter().sum::<f64>() / images;
+        if few && average < LUKEWARM {
             let reason = format!(
                 "{:.0} % of the images are surely unlike every known class, no more than odd images of known classes: no new classes here",
                 100.0 * surely
@@ -263,6 +269,10 @@ mod tests {
         assert_eq!((found.kind, found.private, found.low), (Kind::NoNew, 0, 0));
         assert!(found.reason.contains("no new classes here"));
         assert_eq!(estimate(target(&[50, 50], 20), 2, None).kind, Kind::Open);
+        // Nor are there none where every image looks a little new.
+        let mut doubtful = target(&[50, 50], 0);
+        doubtful.novelty.fill(0.4);
+        assert_eq!(estimate(doubtful, 4, None).kind, Kind::Open);
     }
 
     #[test]

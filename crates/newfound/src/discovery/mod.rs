@@ -38,7 +38,7 @@ use count::Findings;
 use division::divide;
 use evidence::FineClustering;
 use layers::Layers;
-use rows::Rows;
+use rows::{Rows, correlation};
 
 /// Clusters for each class, known or new, in each of the fine clusterings.
 ///
@@ -148,10 +148,12 @@ pub fn discover(
             .smooth(values, *width),
         width: *width,
     };
+    let layers = Layers::of(&target, known, seed, device);
     let search = Search {
         neighbourhoods,
         both,
-        layers: Layers::of(&target, known, seed, device),
+        matched: layers.opinion(&target, &prototypes),
+        layers,
         alignment: presence::alignment(&smooth, &prototypes, seed),
         target,
         prototypes,
@@ -182,6 +184,8 @@ struct Search {
     prototypes: Rows,
     neighbourhoods: Neighbourhoods,
     layers: Layers,
+    /// What prototypes matched with clusters one to one say.
+    matched: Opinion,
     alignment: Option<Alignment>,
     seed: u64,
 }
@@ -209,6 +213,7 @@ impl Search {
             consensus: &Consensus::of(&opinion, &neighbourhoods),
             layers: &self.layers,
             alignment: self.alignment,
+            agreement: correlation(&opinion.novelty, &self.matched.novelty),
         }
         .estimate();
         Look {
@@ -234,8 +239,8 @@ impl Look {
         let settled = match estimate.kind {
             Kind::NoNew => self.cautious,
             Kind::Open | Kind::NoKnown => {
-                let other = search.layers.opinion(&search.target, &search.prototypes);
-                Consensus::of(&self.opinion.mixed(&other, LAYERS), &self.neighbourhoods)
+                let mixed = self.opinion.mixed(&search.matched, LAYERS);
+                Consensus::of(&mixed, &self.neighbourhoods)
             }
         }
         .sharpened();

@@ -59,13 +59,25 @@ impl Alignment {
     /// With fewer known classes, chance may do as well as this: a weak alignment is a reason to doubt, but no more.
     pub const ENOUGH: usize = 5;
 
-    /// Whether it can be said that none of the known classes is here; `alone`: whether there would be nothing else.
-    pub fn absent(&self, alone: bool) -> bool {
-        let line = match alone {
-            true => Self::alone(self.known),
-            false => Self::present(self.known),
+    /// How well two ways of telling new images must agree to speak for known classes, and the pairs that must be won nevertheless.
+    ///
+    /// In the study it keeps 14 of 98 targets of drawings from being called so, at the price of 2 of 72 without known classes.
+    const AGREED: f64 = 0.7;
+    const SOME: f64 = 0.7;
+
+    /// Whether it can be said that none of the known classes is here.
+    ///
+    /// `alone`: whether there would be nothing else. `agreement`: the correlation of what clusters that are like no prototype say is new with what one-to-one
+    /// matching leaves over. Both follow the prototypes; without known classes, each follows them elsewhere.
+    pub fn absent(&self, alone: bool, agreement: f64) -> bool {
+        let weak = match alone {
+            true => self.ahead < Self::alone(self.known),
+            false => {
+                let witnessed = agreement > Self::AGREED && self.ahead > Self::SOME;
+                self.ahead < Self::present(self.known) && !witnessed
+            }
         };
-        self.known >= Self::ENOUGH && self.ahead < line
+        self.known >= Self::ENOUGH && weak
     }
 }
 
@@ -245,22 +257,28 @@ mod tests {
         let rows = prototypes();
         let present = alignment(&rows.repeated(20), &rows, 0).unwrap();
         assert!((present.real - 1.0).abs() < 1e-12);
-        assert!(present.by_chance < 0.9 && present.ahead == 1.0 && !present.absent(true));
+        assert!(present.by_chance < 0.9 && present.ahead == 1.0 && !present.absent(true, 0.0));
         // The same images, turned: the prototypes fit them no better than chance.
         let elsewhere = turned(&rows, &mut Stream::new(9, "test", &[]));
         let absent = alignment(&elsewhere.repeated(20), &rows, 0).unwrap();
         assert!((absent.ahead - 0.5).abs() < 0.25, "{absent:?}");
-        assert!(absent.absent(false) && absent.absent(true));
+        assert!(absent.absent(false, 0.9) && absent.absent(true, 0.9));
         // Between the lines it depends on what else there is.
         let weak = Alignment {
             ahead: 0.8,
             known: 10,
             ..absent
         };
-        assert!(weak.absent(true) && !weak.absent(false));
+        assert!(weak.absent(true, 0.9) && !weak.absent(false, 0.0));
+        // A little weaker, another witness must speak for them.
+        let weaker = Alignment {
+            ahead: 0.75,
+            ..weak
+        };
+        assert!(weaker.absent(false, 0.5) && !weaker.absent(false, 0.8));
         // Four classes are too few to say so.
         let known = Alignment::ENOUGH - 1;
-        assert!(!Alignment { known, ..absent }.absent(true));
+        assert!(!Alignment { known, ..absent }.absent(true, 0.0));
         let two = Rows {
             values: vec![1.0; 6],
             width: 2,

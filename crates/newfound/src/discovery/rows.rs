@@ -85,11 +85,43 @@ pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
+/// Pearson's; 0 where either does not vary.
+pub(super) fn correlation(a: &[f64], b: &[f64]) -> f64 {
+    let centred = |values: &[f64]| -> Vec<f64> {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        values.iter().map(|x| x - mean).collect()
+    };
+    let (a, b) = (centred(a), centred(b));
+    let lengths = (dot(&a, &a) * dot(&b, &b)).sqrt();
+    if lengths > 0.0 {
+        dot(&a, &b) / lengths
+    } else {
+        0.0
+    }
+}
+
 /// Rows in a plane.
 #[cfg(test)]
 pub(super) fn plane(values: &[[f64; 2]]) -> Rows {
     Rows {
         values: values.concat(),
         width: 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn correlation_is_pearsons() {
+        // Covariance 3, variances 5 and 5: 1, 2, 3, 4 with 2, 1, 4, 3.
+        let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} {b}");
+        close(
+            correlation(&[1.0, 2.0, 3.0, 4.0], &[2.0, 1.0, 4.0, 3.0]),
+            0.6,
+        );
+        close(correlation(&[0.0, 1.0], &[5.0, 3.0]), -1.0);
+        close(correlation(&[1.0, 1.0], &[0.0, 3.0]), 0.0);
     }
 }

@@ -42,7 +42,7 @@ impl Alignment {
     /// Where a model with so many classes wins fewer pairs than this, none of them is here: 0.79, and less below ten classes, where a few odd
     /// ones count for more.
     ///
-    /// In a study, none of 204 targets with 10 to 24 known classes had less, and 67 of 72 without any had. With drawings instead of photographs, where
+    /// In a study, none of 210 targets with 10 to 24 known classes had less, and 67 of 72 without any had. With drawings instead of photographs, where
     /// models are right about 40 to 80 % of the known images, 8 of 87 had less: being wrong about one costs all of
     /// its known images.
     pub fn present(known: usize) -> f64 {

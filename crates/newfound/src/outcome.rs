@@ -249,7 +249,7 @@ pub fn unknown(probabilities: &[f32], known: usize, votes: Option<&Votes>) -> f3
     let p = even(probabilities, known, votes.novelty).clamp(0.0, 1.0);
     let share = votes.share.clamp(SHARES[0], SHARES[1]);
     let new = p * (share / (1.0 - share)).powf(BELIEF);
-    new / (new + 1.0 - p)
+    new / (new + (1.0 - p))
 }
 
 /// One line for an image.

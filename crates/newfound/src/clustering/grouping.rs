@@ -214,6 +214,7 @@ mod tests {
                 reason: String::new(),
                 alignment: None,
                 surely_new: 0.25,
+                trust: 1.0,
             },
         }
     }

@@ -74,6 +74,8 @@ pub(super) struct Neighbourhoods {
     found: usize,
     /// How many of them count.
     k: usize,
+    /// And how much each of them does, beside the image itself.
+    say: f64,
 }
 
 /// Neighbours that are looked for.
@@ -99,6 +101,7 @@ impl Neighbourhoods {
             nearest: Rc::new(nearest),
             found,
             k: found,
+            say: 1.0,
         }
     }
 
@@ -128,16 +131,27 @@ impl Neighbourhoods {
         }
     }
 
+    /// The same neighbours, each of whom counts as so much of the image itself.
+    pub fn with_say(&self, say: f64) -> Self {
+        Self {
+            say,
+            ..self.clone()
+        }
+    }
+
     /// Rows of `width` values, each averaged over the image and its neighbours.
     pub fn smooth(&self, values: &[f64], width: usize) -> Vec<f64> {
         let mut smoothed = values.to_vec();
         let near = self.nearest.chunks_exact(self.found);
+        let all = 1.0 + self.say * self.k as f64;
         for (own, near) in smoothed.chunks_exact_mut(width).zip(near) {
             for &voter in &near[..self.k] {
                 let other = &values[self.voters[voter as usize] * width..][..width];
-                own.iter_mut().zip(other).for_each(|(sum, x)| *sum += x);
+                own.iter_mut()
+                    .zip(other)
+                    .for_each(|(sum, x)| *sum += self.say * x);
             }
-            own.iter_mut().for_each(|sum| *sum /= (self.k + 1) as f64);
+            own.iter_mut().for_each(|sum| *sum /= all);
         }
         smoothed
     }
@@ -183,6 +197,28 @@ mod tests {
         };
         let mixed = opinion(0.5).mixed(&opinion(1.0), 0.2);
         assert!((mixed.novelty[0] - 0.6).abs() < 1e-12 && (mixed.votes[0] - 0.4).abs() < 1e-12);
+    }
+
+    #[test]
+    fn neighbours_count_as_much_as_they_are_given_say() {
+        // Of three images the first two are each other's nearest.
+        let neighbourhoods = Neighbourhoods {
+            voters: vec![0, 1, 2],
+            nearest: Rc::new(vec![1, 2, 0, 2, 1, 0]),
+            found: 2,
+            k: 1,
+            say: 1.0,
+        };
+        let values = [1.0, 0.0, 0.5];
+        assert_eq!(neighbourhoods.smooth(&values, 1), [0.5, 0.5, 0.25]);
+        let half = neighbourhoods.with_say(0.5).smooth(&values, 1);
+        let close = |(a, b): (&f64, f64)| (a - b).abs() < 1e-12;
+        assert!(
+            half.iter()
+                .zip([1.0 / 1.5, 0.5 / 1.5, 0.5 / 1.5])
+                .all(close)
+        );
+        assert_eq!(neighbourhoods.with_say(0.0).smooth(&values, 1), values);
     }
 
     #[test]

@@ -50,8 +50,8 @@ impl Evidence {
     }
 }
 
-/// The least similarity that the best cluster of a class is taken to have: below it, shares of it mean nothing.
-const LEAST: f64 = 0.05;
+/// The least similarity that the best of a class is taken to have: below it, shares of it mean nothing.
+pub(super) const LEAST: f64 = 0.05;
 
 /// One division of the target into many clusters.
 #[derive(Debug, Clone)]
@@ -88,21 +88,25 @@ pub(super) fn means(rows: &Rows, labels: &[usize], clusters: usize) -> Rows {
     rows.sums(labels, clusters).unit()
 }
 
-/// The evidence for each cluster, given its means by features and by the body's and the prototypes, all of unit length, and how long its features were.
-fn evidence(means: &Rows, body: &Rows, lengths: &[f64], prototypes: &Rows) -> Vec<Evidence> {
-    let nearest: Vec<(usize, f64)> = means
-        .iter()
-        .map(|mean| {
-            let similarities = prototypes.iter().map(|prototype| dot(mean, prototype));
-            let better = |best: (usize, f64), next: (usize, f64)| {
-                if next.1 > best.1 { next } else { best }
-            };
+/// The class with the most similar prototype, and how similar it is, for each row.
+pub(super) fn nearest_classes(rows: &Rows, prototypes: &Rows) -> Vec<(usize, f64)> {
+    let better = |best: (usize, f64), next: (usize, f64)| {
+        if next.1 > best.1 { next } else { best }
+    };
+    rows.iter()
+        .map(|row| {
+            let similarities = prototypes.iter().map(|prototype| dot(row, prototype));
             similarities
                 .enumerate()
                 .reduce(better)
                 .expect("there are known classes")
         })
-        .collect();
+        .collect()
+}
+
+/// The evidence for each cluster, given its means by features and by the body's and the prototypes, all of unit length, and how long its features were.
+fn evidence(means: &Rows, body: &Rows, lengths: &[f64], prototypes: &Rows) -> Vec<Evidence> {
+    let nearest = nearest_classes(means, prototypes);
     let mut best: Vec<Option<usize>> = vec![None; prototypes.len()];
     for (cluster, &(class, similarity)) in nearest.iter().enumerate() {
         let beaten = best[class].is_none_or(|other| similarity > nearest[other].1);

@@ -9,6 +9,7 @@
 //! features ─┬ fine clusterings ─ evidence of each cluster ─┬─ consensus over clusterings and neighbours ─ novelty of each image
 //!           │       ↑                                      ├─ count: how many classes
 //!           │       └────────── so many classes ───────────┘
+//!           ├ images: the same of each image by itself, which counts as far as clusters are not to be trusted
 //!           ├ layers: clusters by one layer, judged by another: how many classes, and a say in novelty and count
 //!           └ presence: do the prototypes fit these images at all?
 //! ```
@@ -19,6 +20,7 @@ mod consensus;
 mod count;
 mod division;
 mod evidence;
+mod images;
 mod layers;
 mod presence;
 mod rows;
@@ -37,6 +39,7 @@ use consensus::{Neighbourhoods, Opinion};
 use count::Findings;
 use division::divide;
 use evidence::FineClustering;
+use images::Images;
 use layers::Layers;
 use rows::{Rows, correlation};
 
@@ -153,6 +156,7 @@ pub fn discover(
         neighbourhoods,
         both,
         matched: layers.opinion(&target, &prototypes),
+        images: Images::new(&target.features, &prototypes),
         layers,
         alignment: presence::alignment(&smooth, &prototypes, seed),
         target,
@@ -186,6 +190,8 @@ struct Search {
     layers: Layers,
     /// What prototypes matched with clusters one to one say.
     matched: Opinion,
+    /// What speaks for each image by itself.
+    images: Images,
     alignment: Option<Alignment>,
     seed: u64,
 }
@@ -204,15 +210,25 @@ impl Search {
             })
             .collect();
         let middle = granularities.iter().sum::<f64>() / granularities.len() as f64;
-        let neighbourhoods = self.neighbourhoods.half_of(middle * classes);
+        // As far as clusters are not to be trusted, neither are neighbours.
+        let trust = self.images.trust(&clusterings);
+        let neighbourhoods = self
+            .neighbourhoods
+            .half_of(middle * classes)
+            .with_say(trust);
         let wide = neighbourhoods.at_least(10);
-        let cautious = Consensus::of(&Opinion::of(&clusterings, known, CAUTIOUS), &wide);
-        let opinion = Opinion::of(&clusterings, known, EVEN);
+        let opinion = |even: f64| {
+            let alone = self.images.opinion(&self.neighbourhoods);
+            alone.mixed(&Opinion::of(&clusterings, known, even), trust)
+        };
+        let cautious = Consensus::of(&opinion(CAUTIOUS), &wide);
+        let opinion = opinion(EVEN);
         let estimate = Findings {
             cautious: &cautious,
             consensus: &Consensus::of(&opinion, &neighbourhoods),
             layers: &self.layers,
             alignment: self.alignment,
+            trust,
             agreement: correlation(&opinion.novelty, &self.matched.novelty),
         }
         .estimate();
@@ -220,6 +236,7 @@ impl Search {
             cautious,
             opinion,
             neighbourhoods,
+            trust,
             estimate,
         }
     }
@@ -230,6 +247,8 @@ struct Look {
     cautious: Consensus,
     opinion: Opinion,
     neighbourhoods: Neighbourhoods,
+    /// How much clusters are to be trusted.
+    trust: f64,
     estimate: Estimate,
 }
 
@@ -239,7 +258,7 @@ impl Look {
         let settled = match estimate.kind {
             Kind::NoNew => self.cautious,
             Kind::Open | Kind::NoKnown => {
-                let mixed = self.opinion.mixed(&search.matched, LAYERS);
+                let mixed = self.opinion.mixed(&search.matched, LAYERS * self.trust);
                 Consensus::of(&mixed, &self.neighbourhoods)
             }
         }

@@ -61,20 +61,23 @@ impl Alignment {
 
     /// How well two ways of telling new images must agree to speak for known classes, and the pairs that must be won nevertheless.
     ///
-    /// In the study it keeps 14 of 98 targets of drawings from being called so, at the price of 2 of 72 without known classes.
-    const AGREED: f64 = 0.7;
+    /// In the study it keeps 14 of 98 targets of drawings from being called so, at the price of 2 of 72 without known classes (with 0.7 for both). Of 29 targets of
+    /// photographs and of icons without any of ten and more known classes none has both.
+    const AGREED: f64 = 0.65;
     const SOME: f64 = 0.7;
 
     /// Whether it can be said that none of the known classes is here.
     ///
-    /// `alone`: whether there would be nothing else. `agreement`: the correlation of what clusters that are like no prototype say is new with what one-to-one
-    /// matching leaves over. Both follow the prototypes; without known classes, each follows them elsewhere.
-    pub fn absent(&self, alone: bool, agreement: f64) -> bool {
+    /// `alone`: how far it is to be believed that there is nothing else, from 0 to 1 where hardly any image looks new; none where many do. `agreement`: the
+    /// correlation of what clusters that are like no prototype say is new with what one-to-one matching leaves over. Both follow the prototypes; without known
+    /// classes, each follows them elsewhere.
+    pub fn absent(&self, alone: Option<f64>, agreement: f64) -> bool {
+        let (present, lone) = (Self::present(self.known), Self::alone(self.known));
         let weak = match alone {
-            true => self.ahead < Self::alone(self.known),
-            false => {
+            Some(belief) => self.ahead < present + belief * (lone - present),
+            None => {
                 let witnessed = agreement > Self::AGREED && self.ahead > Self::SOME;
-                self.ahead < Self::present(self.known) && !witnessed
+                self.ahead < present && !witnessed
             }
         };
         self.known >= Self::ENOUGH && weak
@@ -257,28 +260,30 @@ mod tests {
         let rows = prototypes();
         let present = alignment(&rows.repeated(20), &rows, 0).unwrap();
         assert!((present.real - 1.0).abs() < 1e-12);
-        assert!(present.by_chance < 0.9 && present.ahead == 1.0 && !present.absent(true, 0.0));
+        assert!(present.by_chance < 0.9 && present.ahead == 1.0 && !present.absent(Some(1.0), 0.0));
         // The same images, turned: the prototypes fit them no better than chance.
         let elsewhere = turned(&rows, &mut Stream::new(9, "test", &[]));
         let absent = alignment(&elsewhere.repeated(20), &rows, 0).unwrap();
         assert!((absent.ahead - 0.5).abs() < 0.25, "{absent:?}");
-        assert!(absent.absent(false, 0.9) && absent.absent(true, 0.9));
+        assert!(absent.absent(None, 0.9) && absent.absent(Some(1.0), 0.9));
         // Between the lines it depends on what else there is.
         let weak = Alignment {
             ahead: 0.8,
             known: 10,
             ..absent
         };
-        assert!(weak.absent(true, 0.9) && !weak.absent(false, 0.0));
+        assert!(weak.absent(Some(1.0), 0.9) && !weak.absent(None, 0.0));
+        // Nothing is ever sure where clusters are not to be trusted.
+        assert!(!weak.absent(Some(0.0), 0.9));
         // A little weaker, another witness must speak for them.
         let weaker = Alignment {
             ahead: 0.75,
             ..weak
         };
-        assert!(weaker.absent(false, 0.5) && !weaker.absent(false, 0.8));
+        assert!(weaker.absent(None, 0.5) && !weaker.absent(None, 0.8));
         // Four classes are too few to say so.
         let known = Alignment::ENOUGH - 1;
-        assert!(!Alignment { known, ..absent }.absent(true, 0.0));
+        assert!(!Alignment { known, ..absent }.absent(Some(1.0), 0.0));
         let two = Rows {
             values: vec![1.0; 6],
             width: 2,

@@ -23,7 +23,7 @@ const FEWEST: usize = 3;
 
 /// The relative similarity at which an image is as likely new as known, and how steeply the probability falls with it.
 ///
-/// Logistic regressions put the line at 0.755 and at 0.759, with slopes of 9.0 and 7.4: for 24 divisions of photographs (Office-31) and for 6 of icons in
+/// Logistic regressions put the line at 0.755 and at 0.759, with slopes of 9.0 and 7.4: for 19 divisions of photographs (Office-31) and for 6 of icons in
 /// three styles of drawing.
 const LINE: f64 = 0.755;
 const SLOPE: f64 = 8.0;

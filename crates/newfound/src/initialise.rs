@@ -272,10 +272,10 @@ pub(crate) fn initialise(
     let source_head = job.model.head();
     let look = |seed: u64| discover(&features, &body, &source_head.prototypes, seed, job.device);
     let found = look(job.config.seed);
-    // Another look at the same images: what depends on the draws is no finding.
     let again = look(job.config.seed.wrapping_add(1));
     let stable = found.as_ref().zip(again.as_ref());
     let stability = stable.map(|(one, other)| health::stability(one, other));
+    let found = found.zip(again).map(|(found, again)| found.together(again));
     let grouping = group(job, &features, &source_head, found.as_ref())?;
     let head = extend(
         &source_head,

@@ -2,8 +2,8 @@
 //!
 //! With too few private prototypes an adaptation loses new images to known classes: a prototype that stands for several classes lies
 //! between them, and a known one is nearer. Too many cost little. So it runs with some to [spare](with_spare); at the end those that belong together
-//! become [one class](groups), and a classifier with one prototype for each class is [fitted](fit) to what the adapted one and the neighbours say
-//! together.
+//! become [one class](groups), and a classifier with one prototype for each class is [fitted](fit) to what the adapted one and the clusterings before it say
+//! together; of known classes, the source model as well.
 
 use burn::tensor::activation::softmax;
 use burn::tensor::{Device, Tensor};
@@ -30,6 +30,8 @@ pub(crate) struct Verdicts<'a> {
     pub features: &'a Array,
     /// Probabilities under the classifier with spare prototypes: [N, K'].
     pub probabilities: &'a Array,
+    /// Other opinions of the known class of each image, that count as much as the classifier's: [N, ≥ C] each.
+    pub others: Vec<&'a Array>,
     /// How probable it is that the class of each image is new: N.
     pub unknown: &'a [f32],
     /// C.
@@ -64,24 +66,23 @@ impl Verdicts<'_> {
         united(&sums, &sizes, private)
     }
 
-    /// The probabilities of the classes: prototypes of one class together, and known and new ones in proportion to `unknown`: [N, K].
+    /// The probabilities of the classes: known ones as all opinions have them, prototypes of one new class together, and known and new ones in proportion
+    /// to `unknown`: [N, K].
     fn targets(&self, groups: &[usize], private: usize) -> Array {
         let known = self.known;
         let rows = self.probabilities.values.chunks_exact(self.outputs());
         let mut values = Vec::with_capacity(self.unknown.len() * (known + private));
-        for (row, &unknown) in rows.zip(self.unknown) {
+        for (image, (row, &unknown)) in rows.zip(self.unknown).enumerate() {
             let mut classes = merged(row, known, groups, private);
-            for (part, share) in [(0..known, 1.0 - unknown), (known..known + private, unknown)] {
-                let part = &mut classes[part];
-                let sum: f32 = part.iter().sum();
-                match sum > 0.0 {
-                    true => part.iter_mut().for_each(|p| *p = *p / sum * share),
-                    false => {
-                        let even = share / part.len().max(1) as f32;
-                        part.fill(even);
-                    }
-                }
+            scale(&mut classes[..known], 1.0);
+            for other in &self.others {
+                let mut opinion = other.values[image * other.shape[1]..][..known].to_vec();
+                scale(&mut opinion, 1.0);
+                classes.iter_mut().zip(opinion).for_each(|(p, q)| *p += q);
             }
+            let (of_known, of_new) = classes.split_at_mut(known);
+            scale(of_known, 1.0 - unknown);
+            scale(of_new, unknown);
             values.extend(classes);
         }
         Array {
@@ -95,6 +96,18 @@ impl Verdicts<'_> {
         let start = united_head(head, self.known, groups, private);
         let targets = self.targets(groups, private);
         fit(self.features, &targets, &start, device)
+    }
+}
+
+/// Values in the same proportions that sum to `sum`; all the same if there are none.
+fn scale(values: &mut [f32], sum: f32) {
+    let now: f32 = values.iter().sum();
+    match now > 0.0 {
+        true => values.iter_mut().for_each(|p| *p = *p / now * sum),
+        false => {
+            let even = sum / values.len().max(1) as f32;
+            values.fill(even);
+        }
     }
 }
 
@@ -315,6 +328,7 @@ mod tests {
         let verdicts = Verdicts {
             features: &features,
             probabilities: &probabilities,
+            others: vec![],
             unknown: &unknown,
             known: 2,
         };
@@ -348,6 +362,7 @@ mod tests {
         let verdicts = Verdicts {
             features: &features,
             probabilities: &probabilities,
+            others: vec![],
             unknown: &[0.5; 40],
             known: 2,
         };
@@ -368,16 +383,35 @@ mod tests {
             shape: vec![2, 1],
             values: vec![1.0, 1.0],
         };
-        let verdicts = Verdicts {
-            features: &features,
-            probabilities: &probabilities,
-            unknown: &[0.6, 0.25],
-            known: 2,
+        // Only the known part counts.
+        let source = Array {
+            shape: vec![2, 3],
+            values: vec![0.0, 0.5, 0.5, 0.9, 0.1, 0.0],
         };
-        let targets = verdicts.targets(&[0, 0], 1);
-        let expected = [0.3, 0.1, 0.6, 0.375, 0.375, 0.25];
-        for (found, expected) in targets.values.iter().zip(expected) {
-            assert!((found - expected).abs() < 1e-6, "{:?}", targets.values);
-        }
+        let silent = Array {
+            shape: vec![2, 4],
+            values: vec![0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0],
+        };
+        let targets = |others: Vec<&Array>| {
+            let verdicts = Verdicts {
+                features: &features,
+                probabilities: &probabilities,
+                others,
+                unknown: &[0.6, 0.25],
+                known: 2,
+            };
+            verdicts.targets(&[0, 0], 1).values
+        };
+        let close = |found: Vec<f32>, expected: [f32; 6]| {
+            let mut pairs = found.iter().zip(expected);
+            assert!(pairs.all(|(a, b)| (a - b).abs() < 1e-6), "{found:?}");
+        };
+        close(targets(vec![]), [0.3, 0.1, 0.6, 0.375, 0.375, 0.25]);
+        // Two opinions of the known class: (0.75, 0.25) and (0, 1); (0.5, 0.5) and (0.9, 0.1). What is new stays as it was.
+        let expected = [0.15, 0.25, 0.6, 0.525, 0.225, 0.25];
+        close(targets(vec![&source]), expected);
+        // An opinion that has none of the known classes is as much for each of them.
+        let expected = [0.25, 0.15, 0.6, 0.375, 0.375, 0.25];
+        close(targets(vec![&silent]), expected);
     }
 }

@@ -113,7 +113,7 @@ pub fn adapt(job: &Adaptation) -> Result<()> {
         clock: Clock::start(),
     };
     loop_.run()?;
-    let health = conclude(job, kept, &network, &start, &loop_.state)?;
+    let (health, result) = conclude(job, kept, &network, &start, &loop_.state)?;
     loop_.log.append(&Event::Judged(health))?;
     let finished = Event::Finished {
         seconds: began.elapsed().as_secs_f64(),
@@ -121,6 +121,8 @@ pub fn adapt(job: &Adaptation) -> Result<()> {
     };
     loop_.log.append(&finished)?;
     loop_.log.sync()?;
+    // Last: a run that has its model is complete, and nobody would add to its log.
+    result.write(job, loop_.state.history.changes())?;
     job.observer.on(&finished);
     forget(job)
 }

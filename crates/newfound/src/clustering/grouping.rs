@@ -93,7 +93,7 @@ pub fn several(
         _ => discovery.novelty[image] > 0.5,
     };
     let new: Vec<usize> = (0..images).filter(|&image| is_new(image)).collect();
-    let private = private.min(new.len());
+    let mut private = private.min(new.len());
     let new = if private == 0 { vec![] } else { new };
 
     let mut labels = discovery.known.clone();
@@ -108,7 +108,10 @@ pub fn several(
         let found = k_means(rows(unit.clone(), &new), &options, seed);
         let mut sizes = vec![0; private];
         found.labels.iter().for_each(|&label| sizes[label] += 1);
-        let order = ordered_centroids(&[], &sizes);
+        // Images that are all the same are one cluster, however many were asked for.
+        private = sizes.iter().filter(|&&size| size > 0).count();
+        let mut order = ordered_centroids(&[], &sizes);
+        order.truncate(private);
         for (&image, cluster) in new.iter().zip(found.labels) {
             let place = order.iter().position(|&other| other == cluster);
             labels[image] = known + place.expect("the order has every cluster");
@@ -252,6 +255,15 @@ mod tests {
         for (a, b) in first.iter().zip(expected) {
             assert!((a - b).abs() < 1e-6, "{first:?}");
         }
+    }
+
+    #[test]
+    fn images_that_are_all_the_same_are_one_new_class() {
+        let same = [[1.0, 0.0], [0.6, 0.8], [-1.0, 0.0], [-1.0, 0.0]];
+        let found = found(Kind::Open);
+        let group = several(table(&same), table(&PROTOTYPES), &found, 2, 3, 0).unwrap();
+        assert_eq!(group.sizes, [2, 0, 2]);
+        assert_eq!(group.first.dims(), [4, 3]);
     }
 
     #[test]

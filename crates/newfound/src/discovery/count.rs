@@ -132,7 +132,9 @@ impl Findings<'_> {
             let high = Sizes::of(self.cautious, 0.5).ratio().ceil() as usize;
             return shared(0, [0, high], Kind::NoNew, reason);
         }
+        // Where hardly a cluster is known as a whole, the comparison knows no bounds.
         let by_clusters = layers.new_over_known(&self.consensus.novelty) * middle.classes();
+        let by_clusters = by_clusters.min(layers.most());
         let by_layers = layers.private();
         let say = LAYERS * self.trust;
         // Where nothing is left for a known class, or no cluster is new as a whole, a comparison says nothing.
@@ -274,6 +276,18 @@ mod tests {
         assert!(found.reason.contains("about 3 new classes"));
         // 3^0.8 · 24^0.2
         assert_eq!(estimate(target(&[20, 40], 90), 26, None).private, 5);
+    }
+
+    #[test]
+    fn no_more_are_counted_than_were_looked_for() {
+        // One image in five is known, but no cluster of ten is: 20 new ones for at most one known, times two classes.
+        let mut scattered = target(&[20, 20], 160);
+        for image in 0..200 {
+            scattered.novelty[image] = if image % 5 == 0 { 0.1 } else { 0.9 };
+            scattered.known[image] = (image / 5) % 2;
+        }
+        // 18 were looked for: 18^0.8 · 6^0.2, not 40^0.8 · 6^0.2.
+        assert_eq!(estimate(scattered, 8, None).private, 14);
     }
 
     #[test]

@@ -132,6 +132,12 @@ impl Layers {
         new / f64::max(known, 1.0)
     }
 
+    /// The most new classes that were looked for.
+    pub fn most(&self) -> f64 {
+        let most = self.divisions.iter().map(|d| d.clusters).max();
+        most.map_or(1, |most| most.saturating_sub(self.known).max(1)) as f64
+    }
+
     /// Divisions into more clusters than there are known classes. Where they hardly fit, they are all the same.
     fn beyond(&self) -> impl Iterator<Item = (&Division, f64)> {
         let more = |d: &&Division| d.clusters > self.known;

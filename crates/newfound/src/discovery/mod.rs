@@ -111,6 +111,23 @@ pub struct Discovery {
     pub estimate: Estimate,
 }
 
+impl Discovery {
+    /// What two looks with other draws say together: what depends on the draws is no finding.
+    ///
+    /// That there are no new classes, or no known ones, must be seen twice: being wrong about it costs all images of one side.
+    pub fn together(mut self, other: Self) -> Self {
+        if self.estimate.kind == other.estimate.kind {
+            let pairs = self.novelty.iter_mut().zip(other.novelty);
+            pairs.for_each(|(own, other)| *own = 0.5 * (*own + other));
+            return self;
+        }
+        match other.estimate.kind {
+            Kind::Open => other,
+            Kind::NoKnown | Kind::NoNew => self,
+        }
+    }
+}
+
 /// Looks for new classes among images with these features.
 ///
 /// None where there are too few images for fine clusters, fewer than eight for each known class or sixteen in all, or features that are not finite.
@@ -152,13 +169,15 @@ pub fn discover(
         width: *width,
     };
     let layers = Layers::of(&target, known, seed, device);
+    let images = Images::new(&target.features, &prototypes);
     let search = Search {
-        neighbourhoods,
         both,
         matched: layers.opinion(&target, &prototypes),
-        images: Images::new(&target.features, &prototypes),
+        alone: images.opinion(&neighbourhoods),
+        images,
+        neighbourhoods,
         layers,
-        alignment: presence::alignment(&smooth, &prototypes, seed),
+        alignment: presence::alignment(&smooth, &prototypes),
         target,
         prototypes,
         seed,
@@ -190,8 +209,9 @@ struct Search {
     layers: Layers,
     /// What prototypes matched with clusters one to one say.
     matched: Opinion,
-    /// What speaks for each image by itself.
+    /// What speaks for each image by itself, and the opinion that makes.
     images: Images,
+    alone: Opinion,
     alignment: Option<Alignment>,
     seed: u64,
 }
@@ -210,7 +230,7 @@ impl Search {
             })
             .collect();
         let middle = granularities.iter().sum::<f64>() / granularities.len() as f64;
-        // As far as clusters are not to be trusted, neither are neighbours.
+        // As far as clusters are not to be trusted, neither are other images that lie near.
         let trust = self.images.trust(&clusterings);
         let neighbourhoods = self
             .neighbourhoods
@@ -218,8 +238,8 @@ impl Search {
             .with_say(trust);
         let wide = neighbourhoods.at_least(10);
         let opinion = |even: f64| {
-            let alone = self.images.opinion(&self.neighbourhoods);
-            alone.mixed(&Opinion::of(&clusterings, known, even), trust)
+            let clusters = Opinion::of(&clusterings, known, even);
+            clusters.mixed(&self.alone, 1.0 - trust)
         };
         let cautious = Consensus::of(&opinion(CAUTIOUS), &wide);
         let opinion = opinion(EVEN);
@@ -388,6 +408,34 @@ mod tests {
         let mut broken = same(80);
         broken.values[7] = f32::NAN;
         assert_eq!(discover(&broken, &same(80), &same(5), 0, &device), None);
+    }
+
+    #[test]
+    fn what_is_seen_once_is_not_said() {
+        let see = |kind, novelty: [f32; 2], known: usize| Discovery {
+            novelty: novelty.to_vec(),
+            known: vec![known; 2],
+            estimate: Estimate {
+                private: known,
+                low: 0,
+                high: 9,
+                kind,
+                reason: String::new(),
+                alignment: None,
+                surely_new: 0.0,
+                trust: 1.0,
+            },
+        };
+        let open = see(Kind::Open, [0.25, 0.75], 1);
+        let together = open.clone().together(see(Kind::Open, [0.5, 1.0], 2));
+        assert_eq!(together.novelty, [0.375, 0.875]);
+        assert_eq!((together.known, together.estimate.private), (vec![1; 2], 1));
+        for kind in [Kind::NoKnown, Kind::NoNew] {
+            let once = see(kind, [0.5, 1.0], 3);
+            assert_eq!(once.clone().together(open.clone()), open);
+            assert_eq!(open.clone().together(once.clone()), open);
+            assert_eq!(once.clone().together(once.clone()), once);
+        }
     }
 
     #[test]

@@ -26,8 +26,10 @@ pub struct Alignment {
 }
 
 /// Turned prototypes in all, and the fewest and most turns of all prototypes: with more classes there is more to compare in each.
-const TURNED: usize = 1200;
-const TURNS: [usize; 2] = [12, 60];
+///
+/// They are the same for every look and every run, so that what is found depends on the images. With a quarter of them, other turns move it by about 0.01.
+const TURNED: usize = 4800;
+const TURNS: [usize; 2] = [12, 240];
 
 /// The images nearest to a prototype are a quarter of those that each known class would have if there were no others.
 const NEAREST: usize = 4;
@@ -88,7 +90,7 @@ impl Alignment {
 /// that are all the same.
 ///
 /// `features` are those of images averaged with a few [neighbours](NEIGHBOURS).
-pub(super) fn alignment(features: &Rows, prototypes: &Rows, seed: u64) -> Option<Alignment> {
+pub(super) fn alignment(features: &Rows, prototypes: &Rows) -> Option<Alignment> {
     let known = prototypes.len();
     if known < 4 {
         return None;
@@ -114,7 +116,7 @@ pub(super) fn alignment(features: &Rows, prototypes: &Rows, seed: u64) -> Option
     let turns = TURNED.div_ceil(known).clamp(TURNS[0], TURNS[1]);
     let turned: Vec<f64> = (0..turns as u64)
         .flat_map(|turn| {
-            let mut draws = Stream::new(seed, "turned prototypes", &[turn]);
+            let mut draws = Stream::new(0, "turned prototypes", &[turn]);
             fits(&images, &turned(&own, &mut draws))
         })
         .collect();
@@ -258,12 +260,12 @@ mod tests {
     #[test]
     fn images_of_the_known_classes_fit_better_than_chance() {
         let rows = prototypes();
-        let present = alignment(&rows.repeated(20), &rows, 0).unwrap();
+        let present = alignment(&rows.repeated(20), &rows).unwrap();
         assert!((present.real - 1.0).abs() < 1e-12);
         assert!(present.by_chance < 0.9 && present.ahead == 1.0 && !present.absent(Some(1.0), 0.0));
         // The same images, turned: the prototypes fit them no better than chance.
         let elsewhere = turned(&rows, &mut Stream::new(9, "test", &[]));
-        let absent = alignment(&elsewhere.repeated(20), &rows, 0).unwrap();
+        let absent = alignment(&elsewhere.repeated(20), &rows).unwrap();
         assert!((absent.ahead - 0.5).abs() < 0.25, "{absent:?}");
         assert!(absent.absent(None, 0.9) && absent.absent(Some(1.0), 0.9));
         // Between the lines it depends on what else there is.
@@ -288,6 +290,6 @@ mod tests {
             values: vec![1.0; 6],
             width: 2,
         };
-        assert!(alignment(&rows, &two, 0).is_none());
+        assert!(alignment(&rows, &two).is_none());
     }
 }

@@ -122,7 +122,10 @@ impl Signs {
                 value: self.alignment,
                 low_is_bad: true,
                 doubtful,
-                harmful: 0.5 * (0.5 + doubtful),
+                harmful: match known < Alignment::ENOUGH {
+                    true => 0.0,
+                    false => 0.5 * (0.5 + doubtful),
+                },
                 words: |x| {
                     format!(
                         "the known classes are nearer to these images than chance would have it in {} of all comparisons only: \

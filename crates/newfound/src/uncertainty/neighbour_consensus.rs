@@ -23,5 +23,6 @@ pub fn neighbour_consensus_uncertainty(refined: Tensor<2>) -> Tensor<1> {
     let [_, classes] = refined.dims();
     let log = refined.clone().clamp_min(TINY).log(); // natural: the base cancels in the quotient
     let entropy = (refined * log).sum_dim(1).neg().squeeze_dim::<1>(1);
-    (entropy / (classes as f64).ln()).clamp(0.0, 1.0)
+    // A single class leaves nothing to disagree about.
+    (entropy / (classes.max(2) as f64).ln()).clamp(0.0, 1.0)
 }

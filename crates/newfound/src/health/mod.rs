@@ -308,6 +308,16 @@ mod tests {
     };
 
     #[test]
+    fn few_known_classes_that_fit_badly_are_a_reason_to_doubt_and_no_more() {
+        let misfit = Signs {
+            alignment: Some(0.4),
+            ..WELL
+        };
+        assert_eq!(misfit.judge(4).verdict, Verdict::Doubtful);
+        assert_eq!(misfit.judge(5).verdict, Verdict::Harmful);
+    }
+
+    #[test]
     fn the_worst_sign_decides() {
         let read = |signs: Signs| (signs.judge(10).verdict, signs.judge(10).predictions);
         let well = WELL.judge(10);

@@ -46,6 +46,8 @@ fn limits() {
         one_hot.values[classes / 2] = 1.0;
         assert_eq!(u_nc(&one_hot), [0.0], "one-hot of {classes}");
     }
+    // A single class leaves nothing to disagree about.
+    assert_eq!(u_nc(&Matrix::of([[1.0]])), [0.0]);
     // A sum slightly above 1, as rounded probabilities have, must not give a negative entropy.
     assert_eq!(u_nc(&Matrix::of([[1.000_001, 0.0]])), [0.0]);
 }

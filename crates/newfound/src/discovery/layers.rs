@@ -132,10 +132,9 @@ impl Layers {
         new / f64::max(known, 1.0)
     }
 
-    /// The most new classes that were looked for.
+    /// The most new classes that are looked for where there are images enough.
     pub fn most(&self) -> f64 {
-        let most = self.divisions.iter().map(|d| d.clusters).max();
-        most.map_or(1, |most| most.saturating_sub(self.known).max(1)) as f64
+        (LARGEST - 1.0) * self.known as f64
     }
 
     /// Divisions into more clusters than there are known classes. Where they hardly fit, they are all the same.
@@ -192,9 +191,12 @@ impl Layers {
     }
 }
 
+/// Clusters for each known class, at most.
+const LARGEST: f64 = 8.0;
+
 /// Which numbers of clusters to try, ascending.
 fn numbers(known: usize, most: usize) -> Vec<usize> {
-    let (low, high) = (0.5 * known as f64, 8.0 * known as f64);
+    let (low, high) = (0.5 * known as f64, LARGEST * known as f64);
     let number = |step: usize| {
         let part = step as f64 / (NUMBERS - 1) as f64;
         (low * (high / low).powf(part)).round() as usize

@@ -9,7 +9,6 @@ use crate::adapt::{Adaptation, array, matrix};
 use crate::algorithm::State;
 use crate::cache::Activations;
 use crate::config::AdaptConfig;
-use crate::discovery::Kind;
 use crate::error::{Error, Result};
 use crate::events::{Event, Observer, Stage};
 use crate::geometry::normalise_rows;
@@ -546,9 +545,9 @@ impl Finished {
         let found = found.filter(|_| job.config.several_clusters() && spare > 0)?;
         let private = job.config.private.count(known);
         let private = private.unwrap_or(found.private).min(spare);
-        let unknown = match found.kind {
-            Kind::NoKnown => vec![1.0; job.images.len()],
-            Kind::NoNew | Kind::Open => {
+        let unknown = match found.none_known() {
+            true => vec![1.0; job.images.len()],
+            false => {
                 let novelty = &self.start.novelty.values;
                 for_labels(&self.outcome.probabilities, known, novelty, found.trust)
             }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::kmeans::{KMeans, KMeansOptions, k_means};
 use super::matching::{Match, Matching, match_prototypes};
 use super::prototypes::ordered_centroids;
-use crate::discovery::{Discovery, Kind};
+use crate::discovery::Discovery;
 use crate::geometry::normalise_rows;
 use crate::metrics::assignment::AssignmentError;
 use crate::network::{download, upload};
@@ -88,10 +88,8 @@ pub fn several(
     let unit = normalise_rows(features);
     let [images, width] = unit.dims();
     let known = prototypes.dims()[0];
-    let is_new = |image: usize| match discovery.estimate.kind {
-        Kind::NoKnown => true,
-        _ => discovery.novelty[image] > 0.5,
-    };
+    let none_known = discovery.estimate.none_known();
+    let is_new = |image: usize| none_known || discovery.novelty[image] > 0.5;
     let new: Vec<usize> = (0..images).filter(|&image| is_new(image)).collect();
     let mut private = private.min(new.len());
     let new = if private == 0 { vec![] } else { new };
@@ -198,7 +196,7 @@ fn rows(matrix: Tensor<2>, which: &[usize]) -> Tensor<2> {
 mod tests {
     use super::*;
     use crate::device::place;
-    use crate::discovery::Estimate;
+    use crate::discovery::{Estimate, Kind};
 
     fn table<const N: usize>(values: &[[f32; 2]; N]) -> Tensor<2> {
         upload(values.concat(), &place("cpu").unwrap().device).reshape([N, 2])
@@ -298,5 +296,10 @@ mod tests {
         assert_eq!(group.sizes, [0, 0, 2, 2]);
         let first = download(group.first);
         assert!(first.chunks_exact(4).all(|row| row[2].max(row[3]) >= 0.5));
+        // Unless clusters are too loose to act upon it.
+        let mut loose = found(Kind::NoKnown);
+        loose.estimate.trust = 0.0;
+        let group = several(table(&IMAGES), table(&PROTOTYPES), &loose, 2, 3, 0).unwrap();
+        assert_eq!(group.sizes, [2, 0, 1, 1]);
     }
 }

@@ -282,11 +282,7 @@ impl Look {
             }
         }
         .sharpened();
-        // Where no known class occurs, an image that looks like one is as likely new as not, and every other one more so.
-        let least = match estimate.kind {
-            Kind::NoKnown => 0.5,
-            Kind::NoNew | Kind::Open => 0.0,
-        };
+        let least = estimate.least();
         let novelty = settled.novelty.iter();
         Discovery {
             novelty: novelty

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 pub use density::neighbourhood_density;
 
-use crate::discovery::{Alignment, Discovery, Kind};
+use crate::discovery::{Alignment, Discovery};
 use crate::error::Result;
 use crate::run::{RunFolder, read_json, write_json};
 
@@ -260,12 +260,9 @@ impl Signs {
 /// Share of the images that two discoveries put into the same known class, or both call new.
 pub fn stability(one: &Discovery, other: &Discovery) -> f64 {
     let decision = |found: &Discovery, image: usize| {
-        // Without known classes novelty begins at a half.
-        let line = match found.estimate.kind {
-            Kind::NoKnown => 0.75,
-            Kind::NoNew | Kind::Open => 0.5,
-        };
-        (found.novelty[image] <= line).then_some(found.known[image])
+        // Half-way from where novelty begins.
+        let line = 0.5 * (1.0 + found.estimate.least());
+        (f64::from(found.novelty[image]) <= line).then_some(found.known[image])
     };
     let images = one.novelty.len();
     let same = |&image: &usize| decision(one, image) == decision(other, image);

@@ -478,6 +478,7 @@ pub(crate) fn conclude(
         outcome: Outcome::of(job, kept, network, start, &state.online)?,
         start: start.clone(),
         parameters: state.online.clone(),
+        adapted: true,
     };
     let united = result.united(job, &report);
     let signs = result
@@ -504,6 +505,8 @@ pub(crate) struct Finished {
     outcome: Outcome,
     start: Start,
     parameters: Parameters,
+    /// Whether the model has learned anything since the start.
+    adapted: bool,
 }
 
 /// Which private prototypes are one class.
@@ -524,14 +527,23 @@ impl Finished {
             outcome: Outcome::of(job, kept, &network, &start, &parameters)?,
             start,
             parameters,
+            adapted: false,
         })
     }
 
+    /// A start has its clustering's opinion alone: what its prototypes make of the images is nobody's.
     fn verdicts<'a>(&'a self, unknown: &'a [f32]) -> Verdicts<'a> {
+        let Start {
+            clustering, source, ..
+        } = &self.start;
+        let (probabilities, others) = match self.adapted {
+            true => (&self.outcome.probabilities, vec![clustering, source]),
+            false => (clustering, vec![]),
+        };
         Verdicts {
             features: &self.outcome.features,
-            probabilities: &self.outcome.probabilities,
-            others: vec![&self.start.clustering, &self.start.source],
+            probabilities,
+            others,
             unknown,
             known: self.start.known,
         }
@@ -545,12 +557,11 @@ impl Finished {
         let found = found.filter(|_| job.config.several_clusters() && spare > 0)?;
         let private = job.config.private.count(known);
         let private = private.unwrap_or(found.private).min(spare);
-        let unknown = match found.none_known() {
-            true => vec![1.0; job.images.len()],
-            false => {
-                let novelty = &self.start.novelty.values;
-                for_labels(&self.outcome.probabilities, known, novelty, found.trust)
-            }
+        let novelty = &self.start.novelty.values;
+        let unknown = match (found.none_known(), self.adapted) {
+            (true, _) => vec![1.0; job.images.len()],
+            (false, true) => for_labels(&self.outcome.probabilities, known, novelty, found.trust),
+            (false, false) => novelty.clone(),
         };
         Some(United {
             groups: self.verdicts(&unknown).groups(private),
@@ -580,7 +591,12 @@ impl Finished {
         };
         let verdicts = self.verdicts(&unknown);
         let head = verdicts.fit(&model.head(), &groups, private, job.device);
-        let Self { outcome, start, .. } = self;
+        let Self {
+            outcome,
+            start,
+            adapted,
+            ..
+        } = self;
         let start = Start {
             clustering: merged_table(&start.clustering, start.known, &groups, private),
             head: head.clone(),
@@ -603,6 +619,7 @@ impl Finished {
             )?,
             start,
             parameters,
+            adapted,
         })
     }
 

@@ -68,6 +68,12 @@ impl Alignment {
     const AGREED: f64 = 0.65;
     const SOME: f64 = 0.7;
 
+    /// How much less that may be, for each part by which they agree better.
+    ///
+    /// Of Office-31 without known classes no run has an agreement above 0.66; a target of photographs for a model of paintings has 0.88, an alignment of 0.68, and
+    /// would lose all of its known images (HOS 0 instead of 66).
+    const LESS: f64 = 0.5;
+
     /// Whether it can be said that none of the known classes is here.
     ///
     /// `alone`: how far it is to be believed that there is nothing else, from 0 to 1 where hardly any image looks new; none where many do. `agreement`: the
@@ -78,7 +84,8 @@ impl Alignment {
         let weak = match alone {
             Some(belief) => self.ahead < present + belief * (lone - present),
             None => {
-                let witnessed = agreement > Self::AGREED && self.ahead > Self::SOME;
+                let some = Self::SOME - Self::LESS * (agreement - Self::AGREED);
+                let witnessed = agreement > Self::AGREED && self.ahead > some;
                 self.ahead < present && !witnessed
             }
         };
@@ -267,7 +274,7 @@ mod tests {
         let elsewhere = turned(&rows, &mut Stream::new(9, "test", &[]));
         let absent = alignment(&elsewhere.repeated(20), &rows).unwrap();
         assert!((absent.ahead - 0.5).abs() < 0.25, "{absent:?}");
-        assert!(absent.absent(None, 0.9) && absent.absent(Some(1.0), 0.9));
+        assert!(absent.absent(None, 0.6) && absent.absent(Some(1.0), 0.9));
         // Between the lines it depends on what else there is.
         let weak = Alignment {
             ahead: 0.8,
@@ -283,6 +290,12 @@ mod tests {
             ..weak
         };
         assert!(weaker.absent(None, 0.5) && !weaker.absent(None, 0.8));
+        // The better it agrees, the weaker.
+        let weakest = Alignment {
+            ahead: 0.65,
+            ..weak
+        };
+        assert!(weakest.absent(None, 0.7) && !weakest.absent(None, 0.8));
         // Four classes are too few to say so.
         let known = Alignment::ENOUGH - 1;
         assert!(!Alignment { known, ..absent }.absent(Some(1.0), 0.0));

@@ -50,7 +50,7 @@ impl Estimate {
     ///
     /// Where no known class occurs, an image that looks like one is as likely new as not, and every other one more so. But loose features hide known
     /// classes as well as they show that there are none, so there it is said and not acted upon: images most like a known class keep its name.
-    pub fn least(&self) -> f64 {
+    pub fn least_novelty(&self) -> f64 {
         match self.kind {
             Kind::NoKnown => 0.5 * ((self.trust - LOOSE) / (FIRM - LOOSE)).clamp(0.0, 1.0),
             Kind::NoNew | Kind::Open => 0.0,
@@ -59,7 +59,7 @@ impl Estimate {
 
     /// Whether not one image can be of a known class.
     pub fn none_known(&self) -> bool {
-        self.least() == 0.5
+        self.least_novelty() == 0.5
     }
 }
 
@@ -279,6 +279,14 @@ mod tests {
         consensus
     }
 
+    /// Prototypes that fit hardly better than chance.
+    const MISFIT: Alignment = Alignment {
+        ahead: 0.6,
+        real: 0.6,
+        by_chance: 0.55,
+        known: 10,
+    };
+
     /// With one cluster for every ten images, and layers that are sure of so many groups.
     fn estimate(consensus: Consensus, groups: usize, alignment: Option<Alignment>) -> Estimate {
         let labels = (0..consensus.known.len()).map(|image| image / 10);
@@ -341,12 +349,7 @@ mod tests {
 
     #[test]
     fn prototypes_that_fit_nothing_are_of_classes_that_are_not_here() {
-        let fit = Alignment {
-            ahead: 0.6,
-            real: 0.6,
-            by_chance: 0.55,
-            known: 10,
-        };
+        let fit = MISFIT;
         let found = estimate(target(&[50, 50], 100), 40, Some(fit));
         // √(40 · 10)
         assert_eq!((found.kind, found.private), (Kind::NoKnown, 20));
@@ -361,6 +364,7 @@ mod tests {
         assert_eq!(kind(0.81, 100), Kind::Open);
         assert_eq!(kind(0.9, 0), Kind::NoNew);
     }
+
     #[test]
     fn what_loose_clusters_say_of_known_classes_is_not_acted_upon() {
         let consensus = target(&[50, 50], 100);
@@ -370,18 +374,13 @@ mod tests {
                 cautious: &consensus,
                 consensus: &consensus,
                 layers: &layers,
-                alignment: Some(Alignment {
-                    ahead: 0.6,
-                    real: 0.6,
-                    by_chance: 0.55,
-                    known: 10,
-                }),
+                alignment: Some(MISFIT),
                 trust,
                 agreement: 0.0,
             }
             .estimate()
         };
-        let least = |trust: f64| found(trust).least();
+        let least = |trust: f64| found(trust).least_novelty();
         assert_eq!([1.0, FIRM, LOOSE, 0.0].map(least), [0.5, 0.5, 0.0, 0.0]);
         assert!((least(0.5 * (LOOSE + FIRM)) - 0.25).abs() < 1e-12);
         assert!(found(0.0).kind == Kind::NoKnown && !found(0.0).none_known());

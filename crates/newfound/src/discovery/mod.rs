@@ -282,7 +282,7 @@ impl Look {
             }
         }
         .sharpened();
-        let least = estimate.least();
+        let least = estimate.least_novelty();
         let novelty = settled.novelty.iter();
         Discovery {
             novelty: novelty

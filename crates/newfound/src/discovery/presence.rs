@@ -68,11 +68,11 @@ impl Alignment {
     const AGREED: f64 = 0.65;
     const SOME: f64 = 0.7;
 
-    /// How much less that may be, for each part by which they agree better.
+    /// How far those pairs may be fewer where the two agree better still, for as much more agreement.
     ///
     /// Of Office-31 without known classes no run has an agreement above 0.66; a target of photographs for a model of paintings has 0.88, an alignment of 0.68, and
     /// would lose all of its known images (HOS 0 instead of 66).
-    const LESS: f64 = 0.5;
+    const RELIEF: f64 = 0.5;
 
     /// Whether it can be said that none of the known classes is here.
     ///
@@ -84,7 +84,7 @@ impl Alignment {
         let weak = match alone {
             Some(belief) => self.ahead < present + belief * (lone - present),
             None => {
-                let some = Self::SOME - Self::LESS * (agreement - Self::AGREED);
+                let some = Self::SOME - Self::RELIEF * (agreement - Self::AGREED);
                 let witnessed = agreement > Self::AGREED && self.ahead > some;
                 self.ahead < present && !witnessed
             }

@@ -67,8 +67,8 @@ pub struct ImagesArgs {
     /// A folder (read with all folders below it), a list file of `path` or `path label` lines, or one image.
     #[arg(value_name = "IMAGES")]
     pub images: PathBuf,
-    /// Use only the class folders of a benchmark: office31-paper, office31-caltech, office31-development or
-    /// office-home.
+    /// Use only the class folders of a benchmark: office31-paper, office31-caltech, office-home, or another split of these
+    /// (docs/RESULTS.md has them).
     #[arg(long, value_name = "NAME")]
     pub split: Option<Split>,
 }

@@ -126,6 +126,7 @@ pub fn evaluate(folder: &RunFolder, labels: &LabelledList, abstain: f64) -> Resu
             "give the folder the images were read from, or a list of the same images",
         ));
     }
+    let unlabelled = rows.len() - pairs.len();
     let limit = doubt_limit(&rows, abstain);
     pairs.retain(|&(row, _)| rows[row].doubt() <= limit);
     let truth: Vec<Truth> = pairs.iter().map(|&(_, truth)| truth).collect();
@@ -166,7 +167,10 @@ pub fn evaluate(folder: &RunFolder, labels: &LabelledList, abstain: f64) -> Resu
         private: private.clone(),
         proposed: description.private,
     };
-    adapted.coverage = coverage(&all, &truth, &final_ones, &doubts).unwrap_or_default();
+    // Of all images only: shares of what is left would mean something else.
+    if abstain == 0.0 {
+        adapted.coverage = coverage(&all, &truth, &final_ones, &doubts).unwrap_or_default();
+    }
     let labels: Vec<usize> = final_ones
         .iter()
         .map(|prediction| prediction.label)
@@ -213,7 +217,7 @@ pub fn evaluate(folder: &RunFolder, labels: &LabelledList, abstain: f64) -> Resu
             &predicted(&probabilities.refined, &plain),
             description.private,
         )?,
-        unlabelled: rows.len() - pairs.len(),
+        unlabelled,
     })
 }
 

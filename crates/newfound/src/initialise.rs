@@ -52,7 +52,7 @@ pub struct ClusteringReport {
     /// How many new classes there seem to be; none where the images were too few.
     #[serde(default)]
     pub estimate: Option<Estimate>,
-    /// Share of the images about which two seeds of clustering agree: [`health::stability`].
+    /// Share of the images about which two looks with other draws agree: [`health::stability`].
     #[serde(default)]
     pub stability: Option<f64>,
 }
@@ -209,6 +209,9 @@ pub(crate) fn arg_max(row: &[f32]) -> usize {
     best
 }
 
+/// Looks at the target, each with draws of its own.
+const LOOKS: u64 = 5;
+
 /// Features and clusters of the target, computed or, in a resumed run, read back.
 pub(crate) fn initialise(
     job: &Adaptation,
@@ -270,12 +273,13 @@ pub(crate) fn initialise(
         total: 0,
     });
     let source_head = job.model.head();
-    let look = |seed: u64| discover(&features, &body, &source_head.prototypes, seed, job.device);
-    let found = look(job.config.seed);
-    let again = look(job.config.seed.wrapping_add(1));
-    let stable = found.as_ref().zip(again.as_ref());
-    let stability = stable.map(|(one, other)| health::stability(one, other));
-    let found = found.zip(again).map(|(found, again)| found.together(again));
+    // Far apart, so that runs with seeds next to each other share no look.
+    let seeds = (0..LOOKS).map(|look| job.config.seed.wrapping_add(look << 40));
+    let seeds: Vec<u64> = seeds.collect();
+    let prototypes = &source_head.prototypes;
+    let looks = discover(&features, &body, prototypes, &seeds, job.device);
+    let stability = looks.as_deref().and_then(health::stability);
+    let found = looks.and_then(Discovery::together);
     let grouping = group(job, &features, &source_head, found.as_ref())?;
     let head = extend(
         &source_head,
@@ -324,13 +328,14 @@ fn group(
             several(z, prototypes, found, private, config.restarts, config.seed)
         }
         None => {
-            if config.several_clusters() {
+            if found.is_none() && (private.is_none() || config.several_clusters()) {
                 let message = format!(
                     "{images} images are too few to tell how many new classes there are beside {known} known ones: as many are allowed for"
                 );
                 job.observer.on(&Event::Warning { message });
             }
-            let private = private.unwrap_or(known);
+            let counted = found.map_or(known, |found| found.estimate.private);
+            let private = private.unwrap_or(counted);
             let options = KMeansOptions {
                 geometry: config.k_means,
                 clusters: known + private,
@@ -349,11 +354,16 @@ fn group(
     })
 }
 
-/// The probability of each image to be in any private class.
-fn private_mass(probabilities: &Array, known: usize) -> Vec<f32> {
+/// The probability of an image to be in any private class.
+pub(crate) fn mass(probabilities: &[f32], known: usize) -> f32 {
+    // From +0: the sum of no numbers is −0 in Rust.
+    probabilities[known..].iter().fold(0.0, |sum, p| sum + p)
+}
+
+/// That of each image.
+pub(crate) fn private_mass(probabilities: &Array, known: usize) -> Vec<f32> {
     let rows = probabilities.values.chunks_exact(probabilities.shape[1]);
-    rows.map(|row| row[known..].iter().fold(0.0, |sum, p| sum + p))
-        .collect()
+    rows.map(|row| mass(row, known)).collect()
 }
 
 /// Values one below the other.
@@ -389,6 +399,11 @@ fn report(
         .zip(&grouping.matches)
         .map(named)
         .collect();
+    let seen = grouping.sizes.len() > job.model.description.known;
+    if estimate.as_ref().is_some_and(|found| found.private > 0) && !seen {
+        let message = "images look a little new on the whole, but none of them clearly: no new class was made".into();
+        job.observer.on(&Event::Warning { message });
+    }
     for doubtful in matches.iter().filter(|m| m.doubtful) {
         let message = format!(
             "the match of {} looks arbitrary: its cluster is only {:.3} more similar ({:.3}) than the best other one",

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::events::{Event, Observer, Stage};
 use crate::geometry::normalise_rows;
 use crate::health::{Health, Predictions, Signs, neighbourhood_density, share_equal};
-use crate::initialise::{ClusteringReport, Start, arg_max, column};
+use crate::initialise::{ClusteringReport, Start, arg_max, column, mass, private_mass};
 use crate::memory::Bank;
 use crate::network::model::Model;
 use crate::network::{Network, Parameters, download};
@@ -243,12 +243,6 @@ fn share(probabilities: &Array, known: usize, refined: &Refined) -> f32 {
 /// One opinion, and another with this share of the say.
 fn between(one: f32, other: f32, share: f32) -> f32 {
     one + share * (other - one)
-}
-
-/// The classifier's probability mass of all private classes.
-fn mass(probabilities: &[f32], known: usize) -> f32 {
-    // From +0: the sum of no numbers is −0 in Rust.
-    probabilities[known..].iter().fold(0.0, |sum, p| sum + p)
 }
 
 /// Shares of new images beyond these are no better known than these.
@@ -549,12 +543,20 @@ impl Finished {
         }
     }
 
-    /// The new classes of a run that counted them, in which a class may have several prototypes; none for the paper's.
+    /// The new classes of a run that counted them, in which a class may have several prototypes; none for an adaptation as the paper's, whose classes stay
+    /// as they are.
     fn united(&self, job: &Adaptation, report: &ClusteringReport) -> Option<United> {
         let known = self.start.known;
         let spare = self.start.head.outputs() - known;
         let found = report.estimate.as_ref();
-        let found = found.filter(|_| job.config.several_clusters() && spare > 0)?;
+        let Some(found) = found.filter(|_| job.config.several_clusters() && spare > 0) else {
+            // What the prototypes of a start make of the images is not what its clustering says.
+            return (!self.adapted).then(|| United {
+                groups: (0..spare).collect(),
+                private: spare,
+                unknown: private_mass(&self.start.clustering, known),
+            });
+        };
         let private = job.config.private.count(known);
         let private = private.unwrap_or(found.private).min(spare);
         let novelty = &self.start.novelty.values;

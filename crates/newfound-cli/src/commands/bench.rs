@@ -2,8 +2,11 @@
 
 use std::path::PathBuf;
 
-use newfound::bench::{Record, Request, Results, Study, Task, Variant, published, run as run_task};
+use newfound::bench::{
+    Benchmark, Record, Request, Results, Study, Task, Variant, published, run as run_task,
+};
 use newfound::config::{AdaptConfig, TrainConfig};
+use newfound::discovery::{Estimate, Kind};
 use newfound::events::{Event, Observer};
 use newfound::images::Split;
 use newfound::metrics::Summary;
@@ -85,7 +88,7 @@ pub fn run(args: &BenchArgs, terminal: &Terminal) -> Result<()> {
         all.push((variant.name.clone(), Results::of(records)));
     }
     let text = match &args.study {
-        None => table(&all[0].1, &tasks, split),
+        None => table(&all[0].1, &tasks, args.benchmark, split),
         Some(name) => study_table(name, &all, &tasks),
     };
     terminal.data(&text);
@@ -209,11 +212,11 @@ const WAYS: [(&str, &str); 4] = [
 ];
 
 /// All tasks as a page of Markdown.
-fn table(results: &Results, tasks: &[Task], split: Split) -> String {
+fn table(results: &Results, tasks: &[Task], benchmark: Benchmark, split: Split) -> String {
     let names: Vec<String> = tasks.iter().map(Task::to_string).collect();
     let upper = |name: &String| name.to_uppercase().replace('2', "→");
     let heads: Vec<String> = names.iter().map(upper).collect();
-    let all = newfound::bench::Benchmark::tasks;
+    let all = benchmark.tasks();
     let mut text = String::new();
     for (figure, title) in [("hos", "HOS"), ("os_star", "OS*"), ("unk", "UNK")] {
         text += &format!("\n| {title} | {} | mean |\n", heads.join(" | "));
@@ -235,14 +238,10 @@ fn table(results: &Results, tasks: &[Task], split: Split) -> String {
                 gained(results.mean_gain())
             );
             for other in published(split) {
-                let benchmark = match split {
-                    Split::OfficeHome => newfound::bench::Benchmark::OfficeHome,
-                    _ => newfound::bench::Benchmark::Office31,
-                };
                 let cells: Vec<String> = tasks
                     .iter()
                     .map(|task| {
-                        let at = all(benchmark).iter().position(|other| other == task);
+                        let at = all.iter().position(|other| other == task);
                         let value = at.and_then(|at| other.tasks.get(at));
                         value.map_or("–".to_string(), |value| format!("{value:.1}"))
                     })
@@ -276,6 +275,7 @@ fn table(results: &Results, tasks: &[Task], split: Split) -> String {
             .copied();
         text += &format!("| {title} | {} | {} |\n", cells.join(" | "), shown(mean));
     }
+    text += &trust(results, &names, &heads);
     let seconds: f64 = results.tasks.iter().map(|record| record.seconds).sum();
     let peak = results
         .tasks
@@ -288,6 +288,63 @@ fn table(results: &Results, tasks: &[Task], split: Split) -> String {
         peak.map_or(String::new(), |peak| format!(", peak {peak} MB"))
     );
     text
+}
+
+/// What a run says of itself without labels, and how true that was.
+fn trust(results: &Results, names: &[String], heads: &[String]) -> String {
+    let of_task = |task: &String| {
+        let task = task.clone();
+        results
+            .tasks
+            .iter()
+            .filter(move |record| record.task == task)
+    };
+    let counted = |task: &String| {
+        let each = of_task(task).filter_map(|record| record.estimate.as_ref());
+        each.map(estimated).collect::<Vec<_>>().join(", ")
+    };
+    let judged = |task: &String| {
+        let each = of_task(task).filter_map(|record| record.health.as_ref());
+        each.map(|health| health.verdict.name())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let figure = |way: &str, name: &str| {
+        let cells: Vec<String> = names
+            .iter()
+            .map(|task| shown(results.summary(task, way, name)))
+            .collect();
+        let mean = results.mean.get(way).and_then(|of| of.get(name)).copied();
+        format!("{} | {}", cells.join(" | "), shown(mean))
+    };
+    let words = |cell: &dyn Fn(&String) -> String| {
+        let cells: Vec<String> = names.iter().map(cell).collect();
+        format!("{} | ", cells.join(" | "))
+    };
+    let mut text = format!("\n| without labels | {} | mean |\n", heads.join(" | "));
+    text += &format!("|---|{}\n", "---|".repeat(names.len() + 1));
+    for (name, cells) in [
+        ("new classes, as estimated", words(&counted)),
+        ("verdict", words(&judged)),
+        ("AUROC of `unknown`", figure("adapted", "auroc")),
+        (
+            "AUROC of the source model's entropy",
+            figure("source_only", "auroc"),
+        ),
+        ("calibration error of `unknown`", figure("adapted", "ece")),
+    ] {
+        text += &format!("| {name} | {cells} |\n");
+    }
+    text
+}
+
+/// `12`, or what kind of target it is if not one with known and new classes.
+fn estimated(estimate: &Estimate) -> String {
+    match estimate.kind {
+        Kind::Open => estimate.private.to_string(),
+        Kind::NoNew => "no new".to_string(),
+        Kind::NoKnown => format!("no known, {}", estimate.private),
+    }
 }
 
 /// The ways that a plot shows.

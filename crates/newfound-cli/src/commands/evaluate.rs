@@ -145,6 +145,9 @@ fn trust(scores: &Scores) -> String {
             text += &format!("{:>8.0}{:>8.0}{:>8}\n", bin.stated, bin.new, bin.images);
         }
     }
+    if scores.coverage.is_empty() {
+        return text;
+    }
     text += &format!(
         "\n{:>8}{:>8}{:>7}{:>7}{:>7}\n",
         "left out", "images", "OS*", "UNK", "HOS"

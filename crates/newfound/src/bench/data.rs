@@ -67,7 +67,11 @@ impl Benchmark {
                 Split::Office31FewKnown,
                 Split::Office31NoKnown,
             ],
-            Self::OfficeHome => &[Split::OfficeHome],
+            Self::OfficeHome => &[
+                Split::OfficeHome,
+                Split::OfficeHomeNoPrivate,
+                Split::OfficeHomeNoKnown,
+            ],
         }
     }
 

@@ -108,7 +108,7 @@ pub struct Results {
 }
 
 /// The figures that are averaged.
-const FIGURES: [&str; 9] = [
+const FIGURES: [&str; 10] = [
     "os_star",
     "unk",
     "hos",
@@ -116,6 +116,7 @@ const FIGURES: [&str; 9] = [
     "hos_macro",
     "os",
     "auroc",
+    "ece",
     "novel",
     "novel_true_p",
 ];
@@ -130,6 +131,7 @@ pub fn figure(scores: &Scores, name: &str) -> Option<f64> {
         "hos_macro" => scores.hos_macro,
         "os" => scores.os,
         "auroc" => scores.auroc,
+        "ece" => scores.calibration.as_ref().map(|found| found.ece),
         "novel" => scores.novel.accuracy,
         "novel_true_p" => scores
             .novel

@@ -69,6 +69,9 @@ pub fn one_to_one(
     })
 }
 
+/// What an image of a new class has at least for it, where its novelty says no more than that both are as likely: the larger one is its class.
+const AHEAD: f32 = 0.5001;
+
 /// As many clusters for a known class as are close to it; the rest, the new images, in `private` classes by k-means.
 ///
 /// The first probabilities of an image are those of being its known class and its new one; nothing else is in question.
@@ -148,7 +151,7 @@ pub fn several(
             // No new classes, or a known image: at most even.
             true if private == 0 => 0.0,
             true => discovery.novelty[image].min(0.5),
-            false => discovery.novelty[image].max(0.5),
+            false => discovery.novelty[image].max(AHEAD),
         };
         let group = match labels[image] < known {
             true => known + groups[image],

@@ -152,14 +152,14 @@ impl Findings<'_> {
         }
         let at = |line: f64| Sizes::of(self.consensus, line);
         let middle = at(0.5);
-        let by_images = middle.ratio();
         let average = self.cautious.novelty.iter().sum::<f64>() / images;
         if few && average < LUKEWARM {
             let reason = format!(
                 "{:.0} % of the images are surely unlike every known class, no more than odd images of known classes: no new classes here",
                 100.0 * surely
             );
-            let high = Sizes::of(self.cautious, 0.5).ratio().ceil() as usize;
+            let high = Sizes::of(self.cautious, 0.5).ratio().min(layers.most());
+            let high = high.ceil() as usize;
             return shared(0, [0, high], Kind::NoNew, reason);
         }
         // Where hardly a cluster is known as a whole, the comparison knows no bounds.
@@ -173,19 +173,23 @@ impl Findings<'_> {
             false => by_layers,
         };
         let private = (mean.round() as usize).max(1);
-        let [many, few] = LINES.map(|line| at(line).ratio());
+        let [many, few] = LINES.map(|line| at(line).ratio().min(layers.most()));
         let doubt = middle.standard_error();
         let low = few.min(by_clusters).min(by_layers) * (1.0 - doubt);
         let high = many.max(by_clusters).max(by_layers) * (1.0 + doubt);
         let [low, high] = [low.floor() as usize, high.ceil() as usize];
+        let compared = match middle.known.is_empty() {
+            true => "none is like one".to_string(),
+            false => format!(
+                "a known class has {:.0} images here on average, which makes about {}",
+                middle.mean(),
+                counted(middle.ratio(), "new class")
+            ),
+        };
         let reason = format!(
-            "{} images are unlike every known class; a known class has {:.0} images here on average, which makes about {}; by \
-             clusters, new ones beside known ones, there are about {:.0}, by two layers of the network about {:.0}",
-            middle.new,
-            middle.mean(),
-            counted(by_images, "new class"),
-            by_clusters,
-            by_layers
+            "{} images are unlike every known class; {compared}; by clusters, new ones beside known ones, there are about {:.0}, by two layers of \
+             the network about {:.0}",
+            middle.new, by_clusters, by_layers
         );
         shared(
             private,
@@ -344,7 +348,17 @@ mod tests {
         // Nor are there none where every image looks a little new.
         let mut doubtful = target(&[50, 50], 0);
         doubtful.novelty.fill(0.4);
-        assert_eq!(estimate(doubtful, 4, None).kind, Kind::Open);
+        let found = estimate(doubtful, 4, None);
+        assert_eq!(found.kind, Kind::Open);
+        // No image is known where the line might as well be drawn: no more than the fourteen that are looked for.
+        assert!(found.high <= 14, "{found:?}");
+    }
+
+    #[test]
+    fn without_a_known_image_there_is_nothing_to_compare_with() {
+        let found = estimate(target(&[], 60), 4, None);
+        assert!(found.reason.contains("none is like one"), "{found:?}");
+        assert!(found.high <= 14, "{found:?}");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! with too many, a class is cut, and images of one cluster lie among those of the next. Clusters judged by
 //! the features that made them would always look good.
 
-use burn::tensor::{Device, Tensor};
+use burn::tensor::Tensor;
 
 use super::Target;
 use super::consensus::Opinion;
@@ -42,24 +42,26 @@ struct Division {
 }
 
 impl Layers {
-    pub fn of(target: &Target, known: usize, seed: u64, device: &Device) -> Self {
-        let most = (target.body.len() / IMAGES_PER_CLASS).max(known + 1);
-        let body = matrix(&target.body.array(), device);
+    /// # Shapes
+    ///
+    /// `features` [N, D] of unit length, `body` [N, ·]
+    pub fn of(features: &Rows, body: &Tensor<2>, known: usize, seed: u64) -> Self {
+        let most = (features.len() / IMAGES_PER_CLASS).max(known + 1);
         let divided: Vec<(usize, Vec<Vec<usize>>)> = numbers(known, most)
             .into_iter()
             .map(|clusters| {
                 let draw = |draw: usize| {
                     let seed = seed.wrapping_add((1 + draw as u64) << 32);
-                    divide(&body, clusters, 1, seed)
+                    divide(body, clusters, 1, seed)
                 };
                 (clusters, (0..DRAWS).map(draw).collect())
             })
             .collect();
-        let features = matrix(&target.features.array(), device);
+        let uploaded = matrix(&features.array(), &body.device());
         let fit = |(clusters, labels): &(usize, Vec<Vec<usize>>)| {
             let each = labels
                 .iter()
-                .map(|labels| silhouette(&target.features, &features, labels, *clusters));
+                .map(|labels| silhouette(features, &uploaded, labels, *clusters));
             each.sum::<f64>() / DRAWS as f64
         };
         let weights = weights(&divided.iter().map(fit).collect::<Vec<_>>());

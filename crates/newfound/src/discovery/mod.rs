@@ -112,22 +112,40 @@ pub struct Discovery {
 }
 
 impl Discovery {
-    /// What two looks with other draws say together: what depends on the draws is no finding.
+    /// What several looks with other draws say together: what depends on the draws is no finding. None of no looks.
     ///
-    /// That there are no known classes must be seen twice: being wrong about it costs all of their images.
-    pub fn together(mut self, other: Self) -> Self {
-        match (self.estimate.kind, other.estimate.kind) {
-            (Kind::NoKnown, Kind::Open) => return other,
-            (own, other) if own != other => return self,
-            _ => {}
-        }
-        let pairs = self.novelty.iter_mut().zip(other.novelty);
-        pairs.for_each(|(own, other)| *own = 0.5 * (*own + other));
-        self
+    /// Of the looks that see the kind of target that most of them see, the mean novelty and the middle count. That there are no known classes must be seen
+    /// in more than three of four looks, and that there are no new ones by more looks than see some: being wrong costs all of their images.
+    pub fn together(mut looks: Vec<Self>) -> Option<Self> {
+        let seen = |kind: Kind| {
+            let same = looks.iter().filter(|look| look.estimate.kind == kind);
+            same.count()
+        };
+        let kind = if 4 * seen(Kind::NoKnown) > 3 * looks.len() {
+            Kind::NoKnown
+        } else if seen(Kind::NoNew) > seen(Kind::Open) {
+            Kind::NoNew
+        } else {
+            Kind::Open
+        };
+        looks.retain(|look| look.estimate.kind == kind);
+        looks.sort_by_key(|look| look.estimate.private);
+        let (fewest, most) = (looks.first()?, looks.last()?);
+        let (fewest, most) = (fewest.estimate.private, most.estimate.private);
+        let mean = |image: usize| {
+            let sum: f32 = looks.iter().map(|look| look.novelty[image]).sum();
+            sum / looks.len() as f32
+        };
+        let novelty = (0..looks[0].novelty.len()).map(mean).collect();
+        let mut middle = looks.swap_remove((looks.len() - 1) / 2);
+        let estimate = &mut middle.estimate;
+        estimate.low = estimate.low.min(fewest);
+        estimate.high = estimate.high.max(most);
+        Some(Self { novelty, ..middle })
     }
 }
 
-/// Looks for new classes among images with these features.
+/// Looks for new classes among images with these features, once for each seed.
 ///
 /// None where there are too few images for fine clusters, fewer than eight for each known class or sixteen in all, or features that are not finite.
 ///
@@ -138,107 +156,135 @@ pub fn discover(
     features: &Array,
     body: &Array,
     prototypes: &Array,
-    seed: u64,
+    seeds: &[u64],
     device: &Device,
-) -> Option<Discovery> {
+) -> Option<Vec<Discovery>> {
     let (images, known) = (features.shape[0], prototypes.shape[0]);
     let finite = |array: &Array| array.values.iter().all(|x| x.is_finite());
     if images / IMAGES_PER_CLUSTER < 2 * known.max(2) || !finite(features) || !finite(body) {
         return None;
     }
-    let centred = Rows::of(features).centred();
-    let target = Target {
-        lengths: centred.lengths(),
-        features: centred.unit(),
-        body: Rows::of(body).centred().unit(),
-    };
-    // A single prototype has no centre to be told from.
-    let prototypes = match known {
-        1 => Rows::of(prototypes),
-        _ => Rows::of(prototypes).centred(),
-    }
-    .unit();
-    let both = matrix(&target.both(), device);
-    let neighbourhoods = Neighbourhoods::of(&both);
-    let Rows { values, width } = &target.features;
-    let smooth = Rows {
-        values: neighbourhoods
-            .only(presence::NEIGHBOURS)
-            .smooth(values, *width),
-        width: *width,
-    };
-    let layers = Layers::of(&target, known, seed, device);
-    let images = Images::new(&target.features, &prototypes);
-    let search = Search {
-        both,
-        matched: layers.opinion(&target, &prototypes),
-        alone: images.opinion(&neighbourhoods),
-        images,
-        neighbourhoods,
-        layers,
-        alignment: presence::alignment(&smooth, &prototypes),
-        target,
-        prototypes,
-        seed,
-    };
-    let mut classes = TYPICAL * known as f64;
-    for _ in 0..FIRST_LOOKS {
-        let found = search.look(classes, &FIRST_LOOK, 1).estimate;
-        if found.kind == Kind::NoKnown {
-            break;
-        }
-        let counted = (known + found.private) as f64;
-        let typical = TYPICAL * known as f64;
-        classes = counted.powf(1.0 - TYPICAL_SAY) * typical.powf(TYPICAL_SAY);
-    }
-    Some(
-        search
-            .look(classes, &GRANULARITIES, RESTARTS)
-            .settled(&search),
-    )
+    let scene = Scene::of(features, body, prototypes, device);
+    let look = |&seed: &u64| Search::new(&scene, seed).discovery();
+    Some(seeds.iter().map(look).collect())
 }
 
-/// What does not depend on how many classes there are.
-struct Search {
+/// What does not depend on any draw.
+struct Scene {
     target: Target,
+    prototypes: Rows,
     /// Features of the model and of its body, with equal say: [N, ·].
     both: Tensor<2>,
-    prototypes: Rows,
+    /// Features of the body: [N, ·].
+    body: Tensor<2>,
     neighbourhoods: Neighbourhoods,
-    layers: Layers,
-    /// What prototypes matched with clusters one to one say.
-    matched: Opinion,
     /// What speaks for each image by itself, and the opinion that makes.
     images: Images,
     alone: Opinion,
     alignment: Option<Alignment>,
+}
+
+impl Scene {
+    fn of(features: &Array, body: &Array, prototypes: &Array, device: &Device) -> Self {
+        let known = prototypes.shape[0];
+        let centred = Rows::of(features).centred();
+        let target = Target {
+            lengths: centred.lengths(),
+            features: centred.unit(),
+            body: Rows::of(body).centred().unit(),
+        };
+        // A single prototype has no centre to be told from.
+        let prototypes = match known {
+            1 => Rows::of(prototypes),
+            _ => Rows::of(prototypes).centred(),
+        }
+        .unit();
+        let both = matrix(&target.both(), device);
+        let neighbourhoods = Neighbourhoods::of(&both);
+        let Rows { values, width } = &target.features;
+        let smooth = Rows {
+            values: neighbourhoods
+                .only(presence::NEIGHBOURS)
+                .smooth(values, *width),
+            width: *width,
+        };
+        let images = Images::new(&target.features, &prototypes);
+        Self {
+            both,
+            body: matrix(&target.body.array(), device),
+            alone: images.opinion(&neighbourhoods),
+            images,
+            neighbourhoods,
+            alignment: presence::alignment(&smooth, &prototypes),
+            target,
+            prototypes,
+        }
+    }
+}
+
+/// One search, with draws of its own.
+struct Search<'a> {
+    scene: &'a Scene,
+    layers: Layers,
+    /// What prototypes matched with clusters one to one say.
+    matched: Opinion,
     seed: u64,
 }
 
-impl Search {
+impl<'a> Search<'a> {
+    fn new(scene: &'a Scene, seed: u64) -> Self {
+        let (target, prototypes) = (&scene.target, &scene.prototypes);
+        let layers = Layers::of(&target.features, &scene.body, prototypes.len(), seed);
+        Self {
+            matched: layers.opinion(target, prototypes),
+            layers,
+            scene,
+            seed,
+        }
+    }
+
+    fn discovery(&self) -> Discovery {
+        let known = self.scene.prototypes.len();
+        let mut classes = TYPICAL * known as f64;
+        for _ in 0..FIRST_LOOKS {
+            let found = self.look(classes, &FIRST_LOOK, 1).estimate;
+            if found.kind == Kind::NoKnown {
+                break;
+            }
+            let counted = (known + found.private) as f64;
+            let typical = TYPICAL * known as f64;
+            classes = counted.powf(1.0 - TYPICAL_SAY) * typical.powf(TYPICAL_SAY);
+        }
+        self.look(classes, &GRANULARITIES, RESTARTS).settled(self)
+    }
+
     /// The target as it looks if there are about so many `classes`, known and new.
     fn look(&self, classes: f64, granularities: &[f64], restarts: usize) -> Look {
-        let (images, known) = (self.target.features.len(), self.prototypes.len());
+        let Scene {
+            target,
+            prototypes,
+            neighbourhoods,
+            images: singles,
+            ..
+        } = self.scene;
+        let (images, known) = (target.features.len(), prototypes.len());
         let most = images / IMAGES_PER_CLUSTER;
         let clusterings: Vec<FineClustering> = granularities
             .iter()
             .map(|each| {
                 let clusters = ((each * classes).round() as usize).clamp(2, most);
-                let labels = divide(&self.both, clusters, restarts, self.seed);
-                FineClustering::new(&self.target, labels, clusters, &self.prototypes)
+                let labels = divide(&self.scene.both, clusters, restarts, self.seed);
+                FineClustering::new(target, labels, clusters, prototypes)
             })
             .collect();
         let middle = granularities.iter().sum::<f64>() / granularities.len() as f64;
         // As far as clusters are not to be trusted, neither are other images that lie near.
-        let trust = self.images.trust(&clusterings);
-        let neighbourhoods = self
-            .neighbourhoods
-            .half_of(middle * classes)
-            .with_say(trust);
+        let trust = singles.trust(&clusterings);
+        let neighbourhoods = neighbourhoods.half_of(middle * classes).with_say(trust);
         let wide = neighbourhoods.at_least(10);
         let opinion = |even: f64| {
             let clusters = Opinion::of(&clusterings, known, even);
-            clusters.mixed(&self.alone, 1.0 - trust)
+            clusters.mixed(&self.scene.alone, 1.0 - trust)
         };
         let cautious = Consensus::of(&opinion(CAUTIOUS), &wide);
         let opinion = opinion(EVEN);
@@ -246,7 +292,7 @@ impl Search {
             cautious: &cautious,
             consensus: &Consensus::of(&opinion, &neighbourhoods),
             layers: &self.layers,
-            alignment: self.alignment,
+            alignment: self.scene.alignment,
             trust,
             agreement: correlation(&opinion.novelty, &self.matched.novelty),
         }
@@ -334,7 +380,8 @@ mod tests {
     fn found(classes: &[usize]) -> Discovery {
         let (features, prototypes) = target(classes);
         let device = place("cpu").unwrap().device;
-        discover(&features, &features, &prototypes, 0, &device).unwrap()
+        let found = discover(&features, &features, &prototypes, &[0], &device);
+        Discovery::together(found.unwrap()).unwrap()
     }
 
     #[test]
@@ -398,22 +445,22 @@ mod tests {
             values: vec![1.0; rows * WIDTH],
         };
         let device = place("cpu").unwrap().device;
-        let found = discover(&same(80), &same(80), &same(5), 0, &device).unwrap();
-        assert!(found.novelty.iter().all(|p| p.is_finite()));
+        let found = discover(&same(80), &same(80), &same(5), &[0], &device).unwrap();
+        assert!(found[0].novelty.iter().all(|p| p.is_finite()));
         let mut broken = same(80);
         broken.values[7] = f32::NAN;
-        assert_eq!(discover(&broken, &same(80), &same(5), 0, &device), None);
+        assert_eq!(discover(&broken, &same(80), &same(5), &[0], &device), None);
     }
 
     #[test]
-    fn that_no_known_class_is_here_must_be_seen_twice() {
+    fn several_looks_are_one_discovery() {
         let see = |kind, novelty: [f32; 2], known: usize| Discovery {
             novelty: novelty.to_vec(),
             known: vec![known; 2],
             estimate: Estimate {
                 private: known,
-                low: 0,
-                high: 9,
+                low: known,
+                high: known,
                 kind,
                 reason: String::new(),
                 alignment: None,
@@ -421,23 +468,43 @@ mod tests {
                 trust: 1.0,
             },
         };
+        let together = |looks: &[&Discovery]| {
+            Discovery::together(looks.iter().map(|&look| look.clone()).collect()).unwrap()
+        };
         let open = see(Kind::Open, [0.25, 0.75], 1);
-        let together = open.clone().together(see(Kind::Open, [0.5, 1.0], 2));
-        assert_eq!(together.novelty, [0.375, 0.875]);
-        assert_eq!((together.known, together.estimate.private), (vec![1; 2], 1));
+        let other = see(Kind::Open, [0.5, 1.0], 2);
+        let both = together(&[&other, &open]);
+        assert_eq!(both.novelty, [0.375, 0.875]);
+        assert_eq!((&both.known, both.estimate.private), (&vec![1; 2], 1));
+        // Of three counts the middle one.
+        let most = see(Kind::Open, [0.0, 0.5], 9);
+        let three = together(&[&most, &open, &other]);
+        assert_eq!(three.novelty, [0.25, 0.75]);
+        assert_eq!(three.estimate.private, 2);
+        assert_eq!((three.estimate.low, three.estimate.high), (1, 9));
+        // No known classes: only if nearly all say so.
         let absent = see(Kind::NoKnown, [0.5, 1.0], 3);
-        assert_eq!(absent.clone().together(open.clone()), open);
-        assert_eq!(open.clone().together(absent.clone()), open);
-        assert_eq!(absent.clone().together(absent.clone()), absent);
         let closed = see(Kind::NoNew, [0.0, 0.1], 0);
-        assert_eq!(closed.clone().together(open.clone()), closed);
+        assert_eq!(together(&[&absent, &open]), open);
+        assert_eq!(together(&[&absent, &absent, &absent, &open]), open);
+        for other in [&open, &closed] {
+            assert_eq!(
+                together(&[&absent, &absent, other, &absent, &absent]),
+                absent
+            );
+        }
+        // No new ones: if more do than not.
+        assert_eq!(together(&[&open, &closed, &closed]), closed);
+        assert_eq!(together(&[&closed, &open]), open);
+        assert_eq!(together(&[&closed, &absent]), closed);
+        assert_eq!(Discovery::together(vec![]), None);
     }
 
     #[test]
     fn too_few_images_say_nothing() {
         let (features, prototypes) = target(&[0]);
         let device = place("cpu").unwrap().device;
-        let found = discover(&features, &features, &prototypes, 0, &device);
+        let found = discover(&features, &features, &prototypes, &[0], &device);
         assert_eq!(found, None);
     }
 }

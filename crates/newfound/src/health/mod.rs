@@ -38,7 +38,7 @@ impl Verdict {
 pub struct Signs {
     /// In how many comparisons with chance the known classes are nearer to the images: [`Alignment::ahead`].
     pub alignment: Option<f64>,
-    /// Images that two seeds of clustering put into the same known class, or both call new.
+    /// Images that two looks with other draws put into the same known class, or both call new: [`stability`].
     pub stability: Option<f64>,
     /// Known classes, of those with images, whose match looks arbitrary.
     pub arbitrary: Option<f64>,
@@ -74,7 +74,7 @@ pub struct Health {
 pub enum Predictions {
     /// The adapted model's.
     Adapted,
-    /// Those of the model as it started, from the clustering: the adaptation went wrong.
+    /// Those of the model as it started, from the clustering: the adaptation went wrong, or known classes hardly fit.
     Clustering,
     /// The source model's: there was nothing to start from.
     Source,
@@ -263,16 +263,23 @@ impl Signs {
     }
 }
 
-/// Share of the images that two discoveries put into the same known class, or both call new.
-pub fn stability(one: &Discovery, other: &Discovery) -> f64 {
-    let decision = |found: &Discovery, image: usize| {
-        // Half-way from where novelty begins.
-        let line = 0.5 * (1.0 + found.estimate.least_novelty());
-        (f64::from(found.novelty[image]) <= line).then_some(found.known[image])
-    };
-    let images = one.novelty.len();
-    let same = |&image: &usize| decision(one, image) == decision(other, image);
-    (0..images).filter(same).count() as f64 / images.max(1) as f64
+/// Share of the images that two discoveries with other draws put into the same known class, or both call new: the mean over each and the next. None where there
+/// are not two.
+pub fn stability(looks: &[Discovery]) -> Option<f64> {
+    let pairs = looks.windows(2);
+    let count = pairs.len();
+    let same = pairs.map(|pair| share_equal(&decisions(&pair[0]), &decisions(&pair[1])));
+    (count > 0).then(|| same.sum::<f64>() / count as f64)
+}
+
+/// The known class of each image, or none if it is new.
+fn decisions(found: &Discovery) -> Vec<Option<usize>> {
+    // Half-way from where novelty begins.
+    let line = 0.5 * (1.0 + found.estimate.least_novelty());
+    let images = found.novelty.iter().zip(&found.known);
+    images
+        .map(|(&novelty, &class)| (f64::from(novelty) <= line).then_some(class))
+        .collect()
 }
 
 /// Share of positions where both say the same.
@@ -298,6 +305,7 @@ impl Health {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::discovery::{Estimate, Kind};
 
     const WELL: Signs = Signs {
         alignment: Some(0.95),
@@ -309,6 +317,32 @@ mod tests {
         restless: 0.01,
         largest: 0.1,
     };
+
+    #[test]
+    fn looks_are_compared_each_with_the_next() {
+        let look = |novelty: [f32; 4], known: [usize; 4]| Discovery {
+            novelty: novelty.to_vec(),
+            known: known.to_vec(),
+            estimate: Estimate {
+                private: 1,
+                low: 1,
+                high: 1,
+                kind: Kind::Open,
+                reason: String::new(),
+                alignment: None,
+                surely_new: 0.0,
+                trust: 1.0,
+            },
+        };
+        // The second calls an image new that is known to the first; the third agrees about new images, and has another class for one.
+        let one = look([0.1, 0.2, 0.9, 0.9], [0, 1, 0, 0]);
+        let two = look([0.1, 0.7, 0.9, 0.8], [0, 1, 1, 0]);
+        let three = look([0.4, 0.7, 0.6, 0.3], [1, 1, 1, 0]);
+        assert_eq!(stability(&[one.clone(), two.clone()]), Some(0.75));
+        assert_eq!(stability(&[two.clone(), three.clone()]), Some(0.5));
+        assert_eq!(stability(&[one.clone(), two, three]), Some(0.625));
+        assert_eq!(stability(&[one]), None);
+    }
 
     #[test]
     fn few_known_classes_that_fit_badly_are_a_reason_to_doubt_and_no_more() {

@@ -31,6 +31,10 @@ pub enum Split {
     Office31NoKnown,
     /// Office-Home in alphabetical order: 0–24 known, 25–64 private.
     OfficeHome,
+    /// As `office-home`, without private classes.
+    OfficeHomeNoPrivate,
+    /// As `office-home`, but no known class occurs in the target.
+    OfficeHomeNoKnown,
 }
 
 /// Which classes of a split a labelled list holds.
@@ -58,7 +62,7 @@ const SHARED_WITH_CALTECH: [&str; 10] = [
 
 impl Split {
     /// All splits.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Office31Paper,
         Self::Office31Caltech,
         Self::Office31Development,
@@ -68,6 +72,8 @@ impl Split {
         Self::Office31FewKnown,
         Self::Office31NoKnown,
         Self::OfficeHome,
+        Self::OfficeHomeNoPrivate,
+        Self::OfficeHomeNoKnown,
     ];
 
     /// The name on the command line.
@@ -82,13 +88,15 @@ impl Split {
             Self::Office31FewKnown => "office31-few-known",
             Self::Office31NoKnown => "office31-no-known",
             Self::OfficeHome => "office-home",
+            Self::OfficeHomeNoPrivate => "office-home-no-private",
+            Self::OfficeHomeNoKnown => "office-home-no-known",
         }
     }
 
     /// How many class folders the benchmark has.
     pub fn class_count(self) -> usize {
         match self {
-            Self::OfficeHome => 65,
+            Self::OfficeHome | Self::OfficeHomeNoPrivate | Self::OfficeHomeNoKnown => 65,
             _ => 31,
         }
     }
@@ -98,7 +106,7 @@ impl Split {
         let known = match self {
             Self::Office31Development => 10..15,
             Self::Office31FewKnown => 0..5,
-            Self::OfficeHome => 0..25,
+            Self::OfficeHome | Self::OfficeHomeNoPrivate | Self::OfficeHomeNoKnown => 0..25,
             _ => 0..10,
         };
         Ok(self.ordered(root)?[known].to_vec())
@@ -111,7 +119,8 @@ impl Split {
             Self::Office31NoPrivate => 31..31,
             Self::Office31FewPrivate => 26..31,
             Self::Office31ManyPrivate => 10..31,
-            Self::OfficeHome => 25..65,
+            Self::OfficeHomeNoPrivate => 65..65,
+            Self::OfficeHome | Self::OfficeHomeNoKnown => 25..65,
             _ => 20..31,
         };
         Ok(self.ordered(root)?[private].to_vec())
@@ -120,7 +129,7 @@ impl Split {
     /// The names of the class folders below `root` whose images a target has.
     pub fn target(self, root: &Path) -> Result<Vec<String>, ListError> {
         match self {
-            Self::Office31NoKnown => self.private(root),
+            Self::Office31NoKnown | Self::OfficeHomeNoKnown => self.private(root),
             _ => Ok([self.known(root)?, self.private(root)?].concat()),
         }
     }
@@ -325,8 +334,15 @@ mod tests {
     fn office_home_has_25_known_and_40_private_classes() {
         let names: Vec<String> = (0..65).map(|i| format!("Class_{i:02}")).collect();
         let root = folders(names.iter().map(String::as_str));
-        assert_eq!(Split::OfficeHome.known(root.path()).unwrap(), names[..25]);
-        assert_eq!(Split::OfficeHome.private(root.path()).unwrap(), names[25..]);
+        for (split, private, target) in [
+            (Split::OfficeHome, 25..65, 0..65),
+            (Split::OfficeHomeNoPrivate, 65..65, 0..25),
+            (Split::OfficeHomeNoKnown, 25..65, 25..65),
+        ] {
+            assert_eq!(split.known(root.path()).unwrap(), names[..25]);
+            assert_eq!(split.private(root.path()).unwrap(), names[private]);
+            assert_eq!(split.target(root.path()).unwrap(), names[target]);
+        }
     }
 
     #[test]

@@ -109,3 +109,49 @@ fn prototypes_to_spare_become_as_many_classes_as_were_asked_for() {
         run_in(here, &["report", run]);
     }
 }
+
+#[test]
+fn a_run_that_keeps_its_clustering_says_what_the_clustering_says() {
+    let place = workplace();
+    let here = place.path();
+    // One cluster for each class as in the paper, and several.
+    for (run, clusters) in [
+        ("one", "known-clusters=one"),
+        ("several", "known-clusters=several"),
+    ] {
+        let mut arguments = adaptation(run);
+        arguments.extend(["--private", "2", "--set", "learning-rate=1"]);
+        arguments.extend(["--set", clusters]);
+        run_in(here, &arguments);
+        let verdict = fs::read(here.join(run).join("verdict.json")).unwrap();
+        let verdict: serde_json::Value = serde_json::from_slice(&verdict).unwrap();
+        assert_eq!(verdict["predictions"], "clustering", "{verdict}");
+        let evaluate = ["evaluate", run, "--labels", "target", "--json", "--of"];
+        let counts = |way: &'static str| -> Vec<i64> {
+            let output = run_in(here, &[&evaluate[..], &[way]].concat()).stdout;
+            let scores: serde_json::Value = serde_json::from_slice(&output).unwrap();
+            let rows = scores["confusion"]["counts"].as_array().unwrap();
+            let cells = rows.iter().flat_map(|row| row.as_array().unwrap());
+            cells.map(|cell| cell.as_i64().unwrap()).collect()
+        };
+        // A classifier is fitted to the clusters, whose borders it cannot follow everywhere.
+        let pairs = counts("adapted").into_iter().zip(counts("clustering"));
+        let moved = pairs.map(|(a, b)| (a - b).abs()).sum::<i64>() / 2;
+        assert!(moved <= 6, "{run}: {moved} of 60 images");
+    }
+}
+
+#[test]
+fn what_is_left_out_for_doubt_is_not_said_to_have_no_label() {
+    let place = workplace();
+    let here = place.path();
+    run_in(here, &adaptation("run"));
+    let evaluate = ["evaluate", "run", "--labels", "target", "--abstain", "0.5"];
+    let (code, text) = outcome(here, &evaluate);
+    assert_eq!(code, 0, "{text}");
+    assert!(!text.contains("have no label"), "{text}");
+    assert!(
+        !text.contains("left out"),
+        "a share of what is left: {text}"
+    );
+}

@@ -9,14 +9,16 @@ const MOST_IMAGES: usize = 16384;
 
 /// The cluster of each row, by cosine.
 ///
+/// From one start: clusterings are averaged over, so none need be the best of many.
+///
 /// # Shapes
 ///
 /// `rows` [N, ·]
-pub(super) fn divide(rows: &Tensor<2>, clusters: usize, restarts: usize, seed: u64) -> Vec<usize> {
+pub(super) fn divide(rows: &Tensor<2>, clusters: usize, seed: u64) -> Vec<usize> {
     let options = KMeansOptions {
         geometry: KMeans::Spherical,
         clusters,
-        restarts,
+        restarts: 1,
         rounds: 100,
     };
     let found = k_means(sample(rows, MOST_IMAGES), &options, seed);
@@ -54,7 +56,7 @@ mod tests {
         let values: Vec<f32> = (0..count).flat_map(row).collect();
         let rows = upload(values, &device).reshape([count, 2]);
         assert_eq!(sample(&rows, MOST_IMAGES).dims(), [count.div_ceil(2), 2]);
-        let labels = divide(&rows, 2, 1, 0);
+        let labels = divide(&rows, 2, 0);
         assert_eq!(labels.len(), count);
         assert!((0..count).all(|i| (labels[i] == labels[0]) == (i < 100)));
     }

@@ -18,9 +18,6 @@ use crate::network::download;
 /// Numbers of clusters that are tried, in equal ratios from half as many as there are known classes to eight times as many.
 const NUMBERS: usize = 22;
 
-/// Clusterings for each number: one alone depends too much on where it started.
-const DRAWS: usize = 2;
-
 /// Images of a class that there must be on average: smaller clusters are single objects, seen several times.
 const IMAGES_PER_CLASS: usize = 12;
 
@@ -35,8 +32,8 @@ pub(super) struct Layers {
 
 struct Division {
     clusters: usize,
-    /// The cluster of each image, for each draw.
-    labels: Vec<Vec<usize>>,
+    /// The cluster of each image.
+    labels: Vec<usize>,
     /// How well this number of clusters fits, beside the others: the sum is 1.
     weight: f64,
 }
@@ -47,22 +44,15 @@ impl Layers {
     /// `features` [N, D] of unit length, `body` [N, ·]
     pub fn of(features: &Rows, body: &Tensor<2>, known: usize, seed: u64) -> Self {
         let most = (features.len() / IMAGES_PER_CLASS).max(known + 1);
-        let divided: Vec<(usize, Vec<Vec<usize>>)> = numbers(known, most)
+        // Other draws than those of the fine clusterings.
+        let seed = seed.wrapping_add(1 << 32);
+        let divided: Vec<(usize, Vec<usize>)> = numbers(known, most)
             .into_iter()
-            .map(|clusters| {
-                let draw = |draw: usize| {
-                    let seed = seed.wrapping_add((1 + draw as u64) << 32);
-                    divide(body, clusters, 1, seed)
-                };
-                (clusters, (0..DRAWS).map(draw).collect())
-            })
+            .map(|clusters| (clusters, divide(body, clusters, seed)))
             .collect();
         let uploaded = matrix(&features.array(), &body.device());
-        let fit = |(clusters, labels): &(usize, Vec<Vec<usize>>)| {
-            let each = labels
-                .iter()
-                .map(|labels| silhouette(features, &uploaded, labels, *clusters));
-            each.sum::<f64>() / DRAWS as f64
+        let fit = |(clusters, labels): &(usize, Vec<usize>)| {
+            silhouette(features, &uploaded, labels, *clusters)
         };
         let weights = weights(&divided.iter().map(fit).collect::<Vec<_>>());
         let divisions = divided.into_iter().zip(weights);
@@ -89,7 +79,7 @@ impl Layers {
         let others = labels.iter().max().map_or(1, |last| last + 1);
         let divisions = vec![
             division(clusters, 1.0, vec![]),
-            division(others.max(known + 1), 0.0, vec![labels]),
+            division(others.max(known + 1), 0.0, labels),
         ];
         Self { divisions, known }
     }
@@ -119,15 +109,16 @@ impl Layers {
     pub fn new_over_known(&self, novelty: &[f64]) -> f64 {
         let (mut new, mut known) = (0.0, 0.0);
         for (division, _) in self.beyond() {
-            for labels in &division.labels {
-                let mut filled = vec![false; division.clusters];
-                labels.iter().for_each(|&label| filled[label] = true);
-                let means = averages(novelty, labels, division.clusters);
-                for (mean, _) in means.iter().zip(filled).filter(|(_, filled)| *filled) {
-                    match *mean > 0.5 {
-                        true => new += 1.0,
-                        false => known += 1.0,
-                    }
+            let Division {
+                clusters, labels, ..
+            } = division;
+            let mut filled = vec![false; *clusters];
+            labels.iter().for_each(|&label| filled[label] = true);
+            let means = averages(novelty, labels, *clusters);
+            for (mean, _) in means.iter().zip(filled).filter(|(_, filled)| *filled) {
+                match *mean > 0.5 {
+                    true => new += 1.0,
+                    false => known += 1.0,
                 }
             }
         }
@@ -156,14 +147,13 @@ impl Layers {
         let mut opinion = Opinion::none(images, self.known);
         let all: f64 = self.beyond().map(|(_, weight)| weight).sum();
         for (division, weight) in self.beyond() {
-            let share = weight / (all * DRAWS as f64);
-            for labels in &division.labels {
-                let classes = self.classes_of(division.clusters, labels, target, prototypes);
-                for (image, &cluster) in labels.iter().enumerate() {
-                    match classes[cluster] {
-                        Some(class) => opinion.votes[image * self.known + class] += share,
-                        None => opinion.novelty[image] += share,
-                    }
+            let share = weight / all;
+            let labels = &division.labels;
+            let classes = self.classes_of(division.clusters, labels, target, prototypes);
+            for (image, &cluster) in labels.iter().enumerate() {
+                match classes[cluster] {
+                    Some(class) => opinion.votes[image * self.known + class] += share,
+                    None => opinion.novelty[image] += share,
                 }
             }
         }
@@ -312,7 +302,7 @@ mod tests {
         };
         let division = |clusters, weight, labels: &[usize]| Division {
             clusters,
-            labels: vec![labels.to_vec(); DRAWS],
+            labels: labels.to_vec(),
             weight,
         };
         let layers = Layers {

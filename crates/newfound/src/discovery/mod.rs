@@ -61,9 +61,6 @@ const TYPICAL_SAY: f64 = 0.5;
 /// Images for each cluster that there must be on average.
 const IMAGES_PER_CLUSTER: usize = 4;
 
-/// Restarts of each fine clustering. Four of them are averaged, so none need be the best of many.
-const RESTARTS: usize = 2;
-
 /// The support at which a cluster is as likely new as known.
 ///
 /// The best cluster of a class has 2.3. With less than this, new classes that look a little like a known one go to it: the more new classes there are,
@@ -247,7 +244,7 @@ impl<'a> Search<'a> {
         let known = self.scene.prototypes.len();
         let mut classes = TYPICAL * known as f64;
         for _ in 0..FIRST_LOOKS {
-            let found = self.look(classes, &FIRST_LOOK, 1).estimate;
+            let found = self.look(classes, &FIRST_LOOK).estimate;
             if found.kind == Kind::NoKnown {
                 break;
             }
@@ -255,11 +252,11 @@ impl<'a> Search<'a> {
             let typical = TYPICAL * known as f64;
             classes = counted.powf(1.0 - TYPICAL_SAY) * typical.powf(TYPICAL_SAY);
         }
-        self.look(classes, &GRANULARITIES, RESTARTS).settled(self)
+        self.look(classes, &GRANULARITIES).settled(self)
     }
 
     /// The target as it looks if there are about so many `classes`, known and new.
-    fn look(&self, classes: f64, granularities: &[f64], restarts: usize) -> Look {
+    fn look(&self, classes: f64, granularities: &[f64]) -> Look {
         let Scene {
             target,
             prototypes,
@@ -273,7 +270,7 @@ impl<'a> Search<'a> {
             .iter()
             .map(|each| {
                 let clusters = ((each * classes).round() as usize).clamp(2, most);
-                let labels = divide(&self.scene.both, clusters, restarts, self.seed);
+                let labels = divide(&self.scene.both, clusters, self.seed);
                 FineClustering::new(target, labels, clusters, prototypes)
             })
             .collect();

@@ -13,12 +13,12 @@ use crate::config::StartNorm;
 use crate::discovery::{Discovery, Estimate, discover};
 use crate::error::{Error, Result};
 use crate::events::{Event, Stage};
-use crate::health;
+use crate::health::{self, FirstLayer};
 use crate::network::model::Description;
 use crate::network::{Head, Network, Parameters};
 use crate::run::{RunFolder, read_json, write_json};
 use crate::settle::with_spare;
-use crate::supply::{Inference, Outputs, TestViews, measure_statistics};
+use crate::supply::{Inference, Outputs, TEST, TestViews, measure_statistics, views_of};
 use crate::weights::{self, Array};
 
 /// Where an adaptation starts.
@@ -55,6 +55,9 @@ pub struct ClusteringReport {
     /// Share of the images about which two looks with other draws agree: [`health::stability`].
     #[serde(default)]
     pub stability: Option<f64>,
+    /// [`FirstLayer::contrast`].
+    #[serde(default)]
+    pub contrast: Option<f64>,
 }
 
 /// A known class and its cluster.
@@ -311,6 +314,20 @@ pub(crate) fn initialise(
     Ok(start)
 }
 
+/// Images that are looked at for [`contrast`].
+const STIRRING: usize = 64;
+
+/// How much the images stir the first layer, by some of them.
+fn contrast(job: &Adaptation) -> Result<Option<f64>> {
+    let Some(layer) = FirstLayer::of(&job.model.arrays) else {
+        return Ok(None);
+    };
+    let some = (0..job.images.len()).step_by(job.images.len().div_ceil(STIRRING).max(1));
+    let description = &job.model.description;
+    let views = some.map(|image| views_of(job.images, image, &[TEST], description, [0, 0]));
+    Ok(layer.contrast(&views.collect::<Result<Vec<_>>>()?))
+}
+
 /// The classes of the start, in the way that was chosen.
 fn group(
     job: &Adaptation,
@@ -419,6 +436,7 @@ fn report(
         sizes: grouping.sizes.clone(),
         estimate,
         stability,
+        contrast: contrast(job)?,
     };
     write_json(&job.folder.clustering(), "write the clustering", &report)
 }
@@ -442,6 +460,7 @@ mod tests {
             sizes: vec![5, 5, 5, 5, 5, 0, 9, 9],
             estimate: None,
             stability: None,
+            contrast: None,
         };
         assert_eq!(report.arbitrary(), Some(0.4));
         // Three classes are too few to say so.

@@ -397,6 +397,7 @@ impl Outcome {
         let largest = sizes.into_iter().max().unwrap_or(0);
         let density = |table: &Array| neighbourhood_density(&classes(table), device);
         Signs {
+            contrast: report.contrast,
             alignment: report.estimate.as_ref().and_then(|found| found.alignment),
             stability: report.stability,
             arbitrary: report.arbitrary(),

@@ -1,9 +1,11 @@
 //! Can the result be believed? A verdict without labels.
 
+mod contrast;
 mod density;
 
 use serde::{Deserialize, Serialize};
 
+pub use contrast::FirstLayer;
 pub use density::neighbourhood_density;
 
 use crate::discovery::{Alignment, Discovery};
@@ -36,6 +38,9 @@ impl Verdict {
 /// What can be seen without labels, each a share of the images unless it says otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Signs {
+    /// How much the images stir the first layer of the network, beside those it was trained on: [`FirstLayer::contrast`].
+    #[serde(default)]
+    pub contrast: Option<f64>,
     /// In how many comparisons with chance the known classes are nearer to the images: [`Alignment::ahead`].
     pub alignment: Option<f64>,
     /// Images that two looks with other draws put into the same known class, or both call new: [`stability`].
@@ -114,9 +119,32 @@ fn percent(share: f64) -> String {
 
 impl Signs {
     /// The limits, set on the development split and on set-ups broken on purpose there; docs/RESULTS.md has both.
-    fn readings(&self, known: usize) -> [Reading; 8] {
+    fn readings(&self, known: usize) -> [Reading; 9] {
         let doubtful = Alignment::alone(known);
         [
+            Reading {
+                of_start: false,
+                value: self.contrast.map(|times| times.max(1.0 / times)),
+                low_is_bad: false,
+                doubtful: 6.0,
+                // Whether it does harm, others see.
+                harmful: f64::INFINITY,
+                words: if self.contrast > Some(1.0) {
+                    |x| {
+                        format!(
+                            "the images stir the first layer of the network {x:.0} times as much as those it was trained on: are pixels divided by 255, and by \
+                             their deviation, as in its training?"
+                        )
+                    }
+                } else {
+                    |x| {
+                        format!(
+                            "the images stir the first layer of the network {x:.0} times less than those it was trained on: are mean and deviation of the pixels \
+                             those of its training?"
+                        )
+                    }
+                },
+            },
             Reading {
                 of_start: false,
                 value: self.alignment,
@@ -308,6 +336,7 @@ mod tests {
     use crate::discovery::{Estimate, Kind};
 
     const WELL: Signs = Signs {
+        contrast: Some(0.8),
         alignment: Some(0.95),
         stability: Some(0.95),
         arbitrary: Some(0.0),
@@ -403,6 +432,21 @@ mod tests {
     }
 
     #[test]
+    fn another_scale_of_pixels_is_a_reason_to_doubt() {
+        let read = |contrast: f64| {
+            let contrast = Some(contrast);
+            Signs { contrast, ..WELL }.judge(10)
+        };
+        assert_eq!(read(3.0).verdict, Verdict::Good);
+        assert_eq!(read(0.3).verdict, Verdict::Good);
+        let (flat, loud) = (read(0.05), read(65025.0));
+        assert_eq!(flat.verdict, Verdict::Doubtful);
+        assert!(flat.reasons[0].contains("20 times less"), "{flat:?}");
+        assert_eq!(loud.verdict, Verdict::Doubtful);
+        assert!(loud.reasons[0].contains("65025 times as much"), "{loud:?}");
+    }
+
+    #[test]
     fn arbitrary_matches_leave_the_source_model_alone() {
         let read = |arbitrary: f64| {
             let arbitrary = Some(arbitrary);
@@ -439,6 +483,7 @@ mod tests {
     #[test]
     fn a_sign_that_could_not_be_seen_says_nothing() {
         let blind = Signs {
+            contrast: None,
             alignment: None,
             stability: None,
             arbitrary: None,

@@ -561,10 +561,9 @@ impl Finished {
         let private = job.config.private.count(known);
         let private = private.unwrap_or(found.private).min(spare);
         let novelty = &self.start.novelty.values;
-        let unknown = match (found.none_known(), self.adapted) {
-            (true, _) => vec![1.0; job.images.len()],
-            (false, true) => for_labels(&self.outcome.probabilities, known, novelty, found.trust),
-            (false, false) => novelty.clone(),
+        let unknown = match self.adapted {
+            true => for_labels(&self.outcome.probabilities, known, novelty, found.trust),
+            false => novelty.clone(),
         };
         Some(United {
             groups: self.verdicts(&unknown).groups(private),

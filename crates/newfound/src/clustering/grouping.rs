@@ -69,9 +69,6 @@ pub fn one_to_one(
     })
 }
 
-/// What an image of a new class has at least for it, where its novelty says no more than that both are as likely: the larger one is its class.
-const AHEAD: f32 = 0.5001;
-
 /// As many clusters for a known class as are close to it; the rest, the new images, in `private` classes by k-means.
 ///
 /// The first probabilities of an image are those of being its known class and its new one; nothing else is in question.
@@ -91,8 +88,7 @@ pub fn several(
     let unit = normalise_rows(features);
     let [images, width] = unit.dims();
     let known = prototypes.dims()[0];
-    let none_known = discovery.estimate.none_known();
-    let is_new = |image: usize| none_known || discovery.novelty[image] > 0.5;
+    let is_new = |image: usize| discovery.novelty[image] > 0.5;
     let new: Vec<usize> = (0..images).filter(|&image| is_new(image)).collect();
     let mut private = private.min(new.len());
     let new = if private == 0 { vec![] } else { new };
@@ -151,7 +147,7 @@ pub fn several(
             // No new classes, or a known image: at most even.
             true if private == 0 => 0.0,
             true => discovery.novelty[image].min(0.5),
-            false => discovery.novelty[image].max(AHEAD),
+            false => discovery.novelty[image],
         };
         let group = match labels[image] < known {
             true => known + groups[image],
@@ -286,23 +282,9 @@ mod tests {
     }
 
     #[test]
-    fn without_known_classes_every_image_is_new() {
-        let group = several(
-            table(&IMAGES),
-            table(&PROTOTYPES),
-            &found(Kind::NoKnown),
-            2,
-            3,
-            0,
-        )
-        .unwrap();
-        assert_eq!(group.sizes, [0, 0, 2, 2]);
-        let first = download(group.first);
-        assert!(first.chunks_exact(4).all(|row| row[2].max(row[3]) >= 0.5));
-        // Unless clusters are too loose to act upon it.
-        let mut loose = found(Kind::NoKnown);
-        loose.estimate.trust = 0.0;
-        let group = several(table(&IMAGES), table(&PROTOTYPES), &loose, 2, 3, 0).unwrap();
+    fn without_known_classes_images_clearly_like_one_keep_its_name() {
+        let absent = found(Kind::NoKnown);
+        let group = several(table(&IMAGES), table(&PROTOTYPES), &absent, 2, 3, 0).unwrap();
         assert_eq!(group.sizes, [2, 0, 1, 1]);
     }
 }

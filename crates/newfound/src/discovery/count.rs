@@ -48,20 +48,28 @@ fn wholly() -> f64 {
 impl Estimate {
     /// How probable it is of each image at least that its class is new.
     ///
-    /// Where no known class occurs, an image that looks like one is as likely new as not, and every other one more so. But loose features hide known
-    /// classes as well as they show that there are none, so there it is said and not acted upon: images most like a known class keep its name.
+    /// Where no known class occurs, even an image that looks like one may be new, and every other one is more likely so: only images that are clearly like a known
+    /// class keep its name, for a few of the known classes may be here after all. Loose features hide known classes as well as they show that there are
+    /// none, so there it is said and not acted upon: images most like a known class keep its name.
     pub fn least_novelty(&self) -> f64 {
         match self.kind {
-            Kind::NoKnown => 0.5 * ((self.trust - LOOSE) / (FIRM - LOOSE)).clamp(0.0, 1.0),
+            Kind::NoKnown => UNCLEAR * self.firmness(),
             Kind::NoNew | Kind::Open => 0.0,
         }
     }
 
-    /// Whether not one image can be of a known class.
-    pub fn none_known(&self) -> bool {
-        self.least_novelty() == 0.5
+    /// Whether clusters are to be trusted enough to act upon what they say of known classes: from 0 to 1.
+    fn firmness(&self) -> f64 {
+        ((self.trust - LOOSE) / (FIRM - LOOSE)).clamp(0.0, 1.0)
     }
 }
+
+/// What an image most like a known class has of novelty where known classes seem not to be here.
+///
+/// With 0.5 every image is new, and of 12 targets of Office-31 with three or five of ten known classes, which look as if there were none, 3 lost all of their known images
+/// (HOS 0); with this they have 72 to 79 (the source model 59 to 61), with 0.2 71 to 80. Of targets without known classes (six, one seed) 74 % of the images are called new, with 0.2 66 %, by
+/// the source model 49 %.
+const UNCLEAR: f64 = 0.3;
 
 /// With this much trust in clusters, a finding that there are no known classes is acted upon; with so little it is only said.
 ///
@@ -145,9 +153,14 @@ impl Findings<'_> {
             let private = ((groups * known as f64).sqrt().round() as usize).max(1);
             let range = [private.div_ceil(2), 2 * private];
             let mut found = shared(private, range, Kind::NoKnown, reason);
-            if !found.none_known() {
-                found.reason += "; clusters are loose here, so it may also be that the model knows its classes badly: images most like one keep its name";
-            }
+            found.reason += match found.firmness() < 1.0 {
+                true => {
+                    "; clusters are loose here, so it may also be that the model knows its classes badly: images most like one keep its name"
+                }
+                false => {
+                    "; it may also be that only a few of them are: images that are clearly like one keep its name"
+                }
+            };
             return found;
         }
         let at = |line: f64| Sizes::of(self.consensus, line);
@@ -368,7 +381,7 @@ mod tests {
         // √(40 · 10)
         assert_eq!((found.kind, found.private), (Kind::NoKnown, 20));
         assert!(found.reason.contains("no known classes") && found.low < 20 && found.high > 20);
-        assert!(found.none_known() && !found.reason.contains("loose"));
+        assert!(found.reason.contains("clearly like one") && !found.reason.contains("loose"));
         // So are those that fit a little better, if no image is unlike them: images of known classes would fit well.
         let kind = |ahead: f64, new: usize| {
             let fit = Alignment { ahead, ..fit };
@@ -395,9 +408,12 @@ mod tests {
             .estimate()
         };
         let least = |trust: f64| found(trust).least_novelty();
-        assert_eq!([1.0, FIRM, LOOSE, 0.0].map(least), [0.5, 0.5, 0.0, 0.0]);
-        assert!((least(0.5 * (LOOSE + FIRM)) - 0.25).abs() < 1e-12);
-        assert!(found(0.0).kind == Kind::NoKnown && !found(0.0).none_known());
+        assert_eq!(
+            [1.0, FIRM, LOOSE, 0.0].map(least),
+            [UNCLEAR, UNCLEAR, 0.0, 0.0]
+        );
+        assert!((least(0.5 * (LOOSE + FIRM)) - 0.5 * UNCLEAR).abs() < 1e-12);
+        assert!(found(0.0).kind == Kind::NoKnown);
         assert!(
             found(0.0).reason.contains("no known classes here")
                 && found(0.0).reason.contains("keep its name")

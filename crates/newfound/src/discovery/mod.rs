@@ -432,7 +432,10 @@ mod tests {
     fn new_classes_only() {
         let found = found(&[6, 7, 8, 9, 10, 11]);
         assert_eq!(found.estimate.kind, Kind::NoKnown);
-        assert!(found.novelty.iter().all(|&p| p >= 0.5));
+        let least = found.estimate.least_novelty() as f32;
+        assert!(least > 0.0 && found.novelty.iter().all(|&p| p >= least));
+        let new = found.novelty.iter().filter(|&&p| p > 0.5).count();
+        assert!(new > 4 * EACH, "{new}");
     }
 
     #[test]

@@ -302,11 +302,9 @@ pub fn stability(looks: &[Discovery]) -> Option<f64> {
 
 /// The known class of each image, or none if it is new.
 fn decisions(found: &Discovery) -> Vec<Option<usize>> {
-    // Half-way from where novelty begins.
-    let line = 0.5 * (1.0 + found.estimate.least_novelty());
     let images = found.novelty.iter().zip(&found.known);
     images
-        .map(|(&novelty, &class)| (f64::from(novelty) <= line).then_some(class))
+        .map(|(&novelty, &class)| (novelty <= 0.5).then_some(class))
         .collect()
 }
 

@@ -315,14 +315,14 @@ pub(crate) fn initialise(
 }
 
 /// Images that are looked at for [`contrast`].
-const STIRRING: usize = 64;
+const CONTRAST_IMAGES: usize = 64;
 
 /// How much the images stir the first layer, by some of them.
 fn contrast(job: &Adaptation) -> Result<Option<f64>> {
     let Some(layer) = FirstLayer::of(&job.model.arrays) else {
         return Ok(None);
     };
-    let some = (0..job.images.len()).step_by(job.images.len().div_ceil(STIRRING).max(1));
+    let some = (0..job.images.len()).step_by(job.images.len().div_ceil(CONTRAST_IMAGES).max(1));
     let description = &job.model.description;
     let views = some.map(|image| views_of(job.images, image, &[TEST], description, [0, 0]));
     Ok(layer.contrast(&views.collect::<Result<Vec<_>>>()?))
@@ -418,8 +418,11 @@ fn report(
         .zip(&grouping.matches)
         .map(named)
         .collect();
-    let seen = grouping.sizes.len() > job.model.description.known;
-    if estimate.as_ref().is_some_and(|found| found.private > 0) && !seen {
+    let known = job.model.description.known;
+    let counted = estimate.as_ref().map_or(0, |found| found.private);
+    // Whoever asks for no new class knows.
+    let asked = job.config.private.count(known).is_some();
+    if counted > 0 && grouping.sizes.len() == known && !asked {
         let message = "images look a little new on the whole, but none of them clearly: no new class was made".into();
         job.observer.on(&Event::Warning { message });
     }

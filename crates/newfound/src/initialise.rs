@@ -10,7 +10,7 @@ use crate::algorithm::first_trained;
 use crate::cache::Activations;
 use crate::clustering::{Grouping, KMeansOptions, Match, extend, one_to_one, several};
 use crate::config::StartNorm;
-use crate::discovery::{Discovery, Estimate, discover};
+use crate::discovery::{Discovery, Estimate, Kind, discover};
 use crate::error::{Error, Result};
 use crate::events::{Event, Stage};
 use crate::health::{self, FirstLayer};
@@ -71,6 +71,16 @@ pub struct NamedMatch {
     pub margin: f64,
     /// Whether the match looks arbitrary.
     pub doubtful: bool,
+    /// How probable it is that the class is here at all, if that was asked; being wrong about one that is costs all of its images, so it leans towards 1.
+    #[serde(default)]
+    pub presence: Option<f64>,
+}
+
+impl NamedMatch {
+    /// Whether the class seems not to be here.
+    pub fn is_absent(&self) -> bool {
+        self.presence.is_some_and(|here| here < 0.5)
+    }
 }
 
 impl ClusteringReport {
@@ -400,25 +410,30 @@ fn report(
     found: Option<Discovery>,
     stability: Option<f64>,
 ) -> Result<()> {
-    let estimate = found.map(|found| found.estimate);
+    let (estimate, presence) = found.map(|found| (found.estimate, found.presence)).unzip();
+    // With one cluster for each known class, all of them are taken to be here.
+    let presence: Option<Vec<f64>> = presence.filter(|_| job.config.several_clusters());
     if let Some(estimate) = &estimate {
         job.observer.on(&Event::Estimated(estimate.clone()));
     }
-    let named = |(class, found): (&String, &Match)| NamedMatch {
-        class: class.clone(),
+    let named = |(class, (name, found)): (usize, (&String, &Match))| NamedMatch {
+        class: name.clone(),
         similarity: found.similarity,
         margin: found.margin,
         doubtful: found.is_doubtful(),
+        presence: presence.as_ref().map(|presence| presence[class]),
     };
-    let matches: Vec<NamedMatch> = job
-        .model
-        .description
-        .classes
-        .iter()
-        .zip(&grouping.matches)
-        .map(named)
-        .collect();
+    let classes = &job.model.description.classes;
+    let matches = classes.iter().zip(&grouping.matches);
+    let matches: Vec<NamedMatch> = matches.enumerate().map(named).collect();
     let known = job.model.description.known;
+    // That none is here says the estimate.
+    let some_known = |estimate: &Estimate| estimate.kind != Kind::NoKnown;
+    if estimate.as_ref().is_some_and(some_known)
+        && let Some(message) = absent(&matches)
+    {
+        job.observer.on(&Event::Warning { message });
+    }
     let counted = estimate.as_ref().map_or(0, |found| found.private);
     // Whoever asks for no new class knows.
     let asked = job.config.private.count(known).is_some();
@@ -426,7 +441,7 @@ fn report(
         let message = "images look a little new on the whole, but none of them clearly: no new class was made".into();
         job.observer.on(&Event::Warning { message });
     }
-    for doubtful in matches.iter().filter(|m| m.doubtful) {
+    for doubtful in matches.iter().filter(|m| m.doubtful && !m.is_absent()) {
         let message = format!(
             "the match of {} looks arbitrary: its cluster is only {:.3} more similar ({:.3}) than the best other one",
             doubtful.class, doubtful.margin, doubtful.similarity
@@ -444,9 +459,64 @@ fn report(
     write_json(&job.folder.clustering(), "write the clustering", &report)
 }
 
+/// Names that are written out; of more, how many more.
+const NAMED: usize = 8;
+
+/// Which known classes seem not to be here, in words; none if all are.
+fn absent(matches: &[NamedMatch]) -> Option<String> {
+    let absent = matches.iter().filter(|found| found.is_absent());
+    let names: Vec<&str> = absent.map(|found| found.class.as_str()).collect();
+    let (are, those) = match names.len() {
+        0 => return None,
+        1 => ("seems", "it"),
+        _ => ("seem", "them"),
+    };
+    let more = match names.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let shown = names[..names.len().min(NAMED)].join(", ");
+    Some(format!(
+        "{} of {} known classes {are} not to be here, {shown}{more}: images like {those} are taken as new",
+        names.len(),
+        matches.len()
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn classes_that_seem_not_to_be_here_are_named() {
+        let found = |presence: Option<f64>, class: usize| NamedMatch {
+            class: format!("class {class}"),
+            similarity: 0.5,
+            margin: 0.1,
+            doubtful: false,
+            presence,
+        };
+        let all = |presence: &[f64]| {
+            let numbered = presence.iter().enumerate();
+            let matches = numbered.map(|(class, &here)| found(Some(here), class));
+            absent(&matches.collect::<Vec<_>>())
+        };
+        assert_eq!(all(&[0.9, 0.5]), None);
+        assert_eq!(absent(&[found(None, 0)]), None);
+        assert_eq!(
+            all(&[0.9, 0.1, 0.8]).unwrap(),
+            "1 of 3 known classes seems not to be here, class 1: images like it are taken as new"
+        );
+        let many = all(&[0.2; 10]).unwrap();
+        assert!(
+            many.starts_with("10 of 10 known classes seem not"),
+            "{many}"
+        );
+        assert!(
+            many.contains("class 7 and 2 more: images like them"),
+            "{many}"
+        );
+    }
 
     #[test]
     fn matches_of_classes_without_images_are_not_arbitrary() {
@@ -455,6 +525,7 @@ mod tests {
             similarity: 0.5,
             margin: 0.0,
             doubtful,
+            presence: None,
         });
         let mut report = ClusteringReport {
             inertia: 0.0,

@@ -18,6 +18,9 @@ pub struct Match {
     pub margin: f64,
     /// Whether the match looks arbitrary.
     pub doubtful: bool,
+    /// Whether the class seems not to be among the images at all.
+    #[serde(default)]
+    pub absent: bool,
 }
 
 pub fn table(matches: &[Match]) -> Markup {
@@ -55,6 +58,7 @@ fn row(found: &Match) -> Markup {
             th scope="row" {
                 (words::name(&found.class))
                 @if found.doubtful { " " span.tag { "doubtful" } }
+                @if found.absent { " " span.tag { "not here?" } }
             }
             td { (words::count(found.images)) }
             td { (decimal(found.similarity, 3)) }

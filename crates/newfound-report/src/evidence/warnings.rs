@@ -30,6 +30,7 @@ pub fn warnings(report: &Report, gallery: &Gallery) -> Vec<Markup> {
         all_on_one_side(&report.classes),
         empty(&report.classes),
         doubtful_classes(&report.classes),
+        absent(report),
         doubtful_matches(report),
         unsettled(gallery),
         disputed(gallery),
@@ -127,11 +128,23 @@ fn doubtful_classes(classes: &[Class]) -> Option<Markup> {
     })
 }
 
+fn absent(report: &Report) -> Option<Markup> {
+    let absent = report.evidence.matches.iter().filter(|m| m.absent);
+    let absent: Vec<&str> = absent.map(|m| m.class.as_str()).collect();
+    let many = absent.len() != 1;
+    (!absent.is_empty()).then(|| {
+        html! {
+            @if many { "These known classes seem not to be here: " } @else { "One known class seems not to be here: " }
+            (words::listed(absent)) ". Images like " @if many { "them" } @else { "it" } " were taken as new."
+        }
+    })
+}
+
 fn doubtful_matches(report: &Report) -> Option<Markup> {
     let matches = &report.evidence.matches;
     let doubtful: Vec<&str> = matches
         .iter()
-        .filter(|m| m.doubtful)
+        .filter(|m| m.doubtful && !m.absent)
         .map(|m| m.class.as_str())
         .collect();
     (!doubtful.is_empty()).then(|| {
@@ -221,6 +234,28 @@ mod tests {
         assert!(about(&[0, 0], &[10, 10]).contains("Every image was taken for something new."));
         assert!(about(&[10, 10], &[0]).contains("No image was taken for anything new"));
         assert_eq!(about(&[10, 10], &[]), "");
+    }
+
+    #[test]
+    fn classes_that_are_not_here_are_named() {
+        let mut report = report();
+        let text = |report: &Report| -> String {
+            let all = warnings(report, &Gallery::new(report)).into_iter();
+            all.map(|warning| warning.into_string()).collect()
+        };
+        assert!(!text(&report).contains("not to be here"));
+        report.evidence.matches[0].absent = true;
+        let one = text(&report);
+        assert!(one.contains("One known class seems not to be here: "));
+        assert!(one.contains("Images like it were taken as new."));
+        report
+            .evidence
+            .matches
+            .iter_mut()
+            .for_each(|m| m.absent = true);
+        assert!(text(&report).contains("These known classes seem not to be here: "));
+        // They are not doubted as well.
+        assert!(!text(&report).contains("hardly more like"));
     }
 
     #[test]

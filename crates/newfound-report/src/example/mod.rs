@@ -84,6 +84,7 @@ fn matched(class: &str, margin: f64) -> Match {
         similarity: 0.5,
         margin,
         doubtful: margin < 0.02,
+        absent: false,
     }
 }
 

@@ -206,6 +206,7 @@ mod tests {
         Discovery {
             novelty: vec![0.1, 0.2, 0.9, 0.7],
             known: vec![0, 0, 1, 0],
+            presence: vec![1.0; 2],
             estimate: Estimate {
                 private: 1,
                 low: 1,

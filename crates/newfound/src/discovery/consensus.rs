@@ -10,6 +10,7 @@ use crate::geometry::normalise_rows;
 use crate::pseudo_labels::nearest;
 
 /// What clusterings say of each image.
+#[derive(Clone)]
 pub(super) struct Opinion {
     /// How probable it is that its class is new: N.
     pub novelty: Vec<f64>,
@@ -26,6 +27,13 @@ impl Opinion {
         }
     }
 
+    /// That an image is of this known class with such a probability and of a new one otherwise, said by so much of all.
+    pub fn add(&mut self, image: usize, class: usize, known: f64, share: f64) {
+        let classes = self.votes.len() / self.novelty.len();
+        self.votes[image * classes + class] += share * known;
+        self.novelty[image] += share * (1.0 - known);
+    }
+
     /// The mean over all fine clusterings of what an image's cluster says.
     pub fn of(clusterings: &[FineClustering], known: usize, even: f64) -> Self {
         let mut opinion = Self::none(clusterings[0].labels.len(), known);
@@ -33,12 +41,23 @@ impl Opinion {
         for clustering in clusterings {
             for (image, &cluster) in clustering.labels.iter().enumerate() {
                 let evidence = clustering.evidence[cluster];
-                let new = evidence.novelty(even);
-                opinion.novelty[image] += share * new;
-                opinion.votes[image * known + evidence.class] += share * (1.0 - new);
+                let like = 1.0 - evidence.novelty(even);
+                opinion.add(image, evidence.class, like, share);
             }
         }
         opinion
+    }
+
+    /// The same if each known class is here with such a probability: what is like one that is not here is new.
+    pub fn given(mut self, presence: &[f64]) -> Self {
+        let votes = self.votes.chunks_exact_mut(presence.len());
+        for (votes, new) in votes.zip(&mut self.novelty) {
+            for (vote, here) in votes.iter_mut().zip(presence) {
+                *new += *vote * (1.0 - here);
+                *vote *= here;
+            }
+        }
+        self
     }
 
     /// With another opinion that has this share of the say.
@@ -188,6 +207,30 @@ impl Consensus {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_like_a_class_that_is_not_here_is_new() {
+        let mut opinion = Opinion::none(2, 2);
+        opinion.add(0, 1, 0.8, 1.0);
+        opinion.add(1, 0, 0.6, 0.5);
+        opinion.add(1, 1, 1.0, 0.5);
+        let opinion = opinion.given(&[1.0, 0.25]);
+        let close = |found: &[f64], wanted: &[f64]| {
+            let pairs = found.iter().zip(wanted);
+            pairs.clone().count() == wanted.len()
+                && pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-12)
+        };
+        assert!(
+            close(&opinion.votes, &[0.0, 0.2, 0.3, 0.125]),
+            "{:?}",
+            opinion.votes
+        );
+        assert!(
+            close(&opinion.novelty, &[0.8, 0.575]),
+            "{:?}",
+            opinion.novelty
+        );
+    }
 
     #[test]
     fn opinions_are_mixed_by_their_shares() {

@@ -13,8 +13,8 @@ pub(super) struct Images {
     class: Vec<usize>,
     /// Cosine of its prototype and the image, as a share of that of the images most similar to it.
     relative: Vec<f64>,
-    /// C.
-    known: usize,
+    /// Mean cosine of each known class and the images most similar to it.
+    pub best: Vec<f64>,
 }
 
 /// The images most similar to a prototype: a quarter of those nearest to it, and no more than a quarter of an equal share of all.
@@ -61,7 +61,7 @@ impl Images {
                 .map(|&(class, similarity)| similarity / best[class].max(LEAST))
                 .collect(),
             class: nearest.into_iter().map(|(class, _)| class).collect(),
-            known,
+            best,
         }
     }
 
@@ -71,12 +71,11 @@ impl Images {
     /// σ(8 · (0.755 − relative)),  relative averaged with five neighbours'
     /// ```
     pub fn opinion(&self, neighbourhoods: &Neighbourhoods) -> Opinion {
-        let mut opinion = Opinion::none(self.class.len(), self.known);
+        let mut opinion = Opinion::none(self.class.len(), self.best.len());
         let smooth = neighbourhoods.only(NEIGHBOURS).smooth(&self.relative, 1);
         for (image, (&class, relative)) in self.class.iter().zip(smooth).enumerate() {
-            let new = 1.0 / (1.0 + (-SLOPE * (LINE - relative)).exp());
-            opinion.novelty[image] = new;
-            opinion.votes[image * self.known + class] = 1.0 - new;
+            let unlike = 1.0 / (1.0 + (-SLOPE * (LINE - relative)).exp());
+            opinion.add(image, class, 1.0 - unlike, 1.0);
         }
         opinion
     }

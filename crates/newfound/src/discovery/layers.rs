@@ -152,7 +152,7 @@ impl Layers {
             let classes = self.classes_of(division.clusters, labels, target, prototypes);
             for (image, &cluster) in labels.iter().enumerate() {
                 match classes[cluster] {
-                    Some(class) => opinion.votes[image * self.known + class] += share,
+                    Some(class) => opinion.add(image, class, 1.0, share),
                     None => opinion.novelty[image] += share,
                 }
             }

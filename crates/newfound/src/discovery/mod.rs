@@ -11,7 +11,7 @@
 //!           │       └────────── so many classes ───────────┘
 //!           ├ images: the same of each image by itself, which counts as far as clusters are not to be trusted
 //!           ├ layers: clusters by one layer, judged by another: how many classes, and a say in novelty and count
-//!           └ presence: do the prototypes fit these images at all?
+//!           └ presence: do the prototypes fit these images at all, and which of them do? What is like a class that is not here is new.
 //! ```
 //!
 //! Nothing here knows a label. docs/RESULTS.md has the study behind the constants and what they were measured on.
@@ -104,6 +104,8 @@ pub struct Discovery {
     pub novelty: Vec<f32>,
     /// Of each image, the known class it would be.
     pub known: Vec<usize>,
+    /// How probable it is of each known class that it is here at all: C.
+    pub presence: Vec<f64>,
     /// How many new classes, and why.
     pub estimate: Estimate,
 }
@@ -179,6 +181,8 @@ struct Scene {
     images: Images,
     alone: Opinion,
     alignment: Option<Alignment>,
+    /// How probable it is of each known class that it is here.
+    presence: Vec<f64>,
 }
 
 impl Scene {
@@ -206,13 +210,16 @@ impl Scene {
             width: *width,
         };
         let images = Images::new(&target.features, &prototypes);
+        let alignment = presence::alignment(&smooth, &prototypes);
+        let presence = presence::presence(&images.best, alignment);
         Self {
             both,
             body: matrix(&target.body.array(), device),
             alone: images.opinion(&neighbourhoods),
             images,
             neighbourhoods,
-            alignment: presence::alignment(&smooth, &prototypes),
+            alignment,
+            presence,
             target,
             prototypes,
         }
@@ -262,9 +269,10 @@ impl<'a> Search<'a> {
             prototypes,
             neighbourhoods,
             images: singles,
+            presence,
             ..
         } = self.scene;
-        let (images, known) = (target.features.len(), prototypes.len());
+        let images = target.features.len();
         let most = images / IMAGES_PER_CLUSTER;
         let clusterings: Vec<FineClustering> = granularities
             .iter()
@@ -280,18 +288,20 @@ impl<'a> Search<'a> {
         let neighbourhoods = neighbourhoods.half_of(middle * classes).with_say(trust);
         let wide = neighbourhoods.at_least(10);
         let opinion = |even: f64| {
-            let clusters = Opinion::of(&clusterings, known, even);
+            let clusters = Opinion::of(&clusterings, presence.len(), even);
             clusters.mixed(&self.scene.alone, 1.0 - trust)
         };
-        let cautious = Consensus::of(&opinion(CAUTIOUS), &wide);
+        let cautious = Consensus::of(&opinion(CAUTIOUS).given(presence), &wide);
         let opinion = opinion(EVEN);
+        let agreement = correlation(&opinion.novelty, &self.matched.novelty);
+        let opinion = opinion.given(presence);
         let estimate = Findings {
             cautious: &cautious,
             consensus: &Consensus::of(&opinion, &neighbourhoods),
             layers: &self.layers,
             alignment: self.scene.alignment,
             trust,
-            agreement: correlation(&opinion.novelty, &self.matched.novelty),
+            agreement,
         }
         .estimate();
         Look {
@@ -320,18 +330,17 @@ impl Look {
         let settled = match estimate.kind {
             Kind::NoNew => self.cautious,
             Kind::Open | Kind::NoKnown => {
-                let mixed = self.opinion.mixed(&search.matched, LAYERS * self.trust);
+                let matched = search.matched.clone().given(&search.scene.presence);
+                let mixed = self.opinion.mixed(&matched, LAYERS * self.trust);
                 Consensus::of(&mixed, &self.neighbourhoods)
             }
         }
         .sharpened();
-        let least = estimate.least_novelty();
         let novelty = settled.novelty.iter();
         Discovery {
-            novelty: novelty
-                .map(|p| (least + (1.0 - least) * p) as f32)
-                .collect(),
+            novelty: novelty.map(|&p| p as f32).collect(),
             known: settled.known,
+            presence: search.scene.presence.clone(),
             estimate,
         }
     }
@@ -429,11 +438,27 @@ mod tests {
     }
 
     #[test]
+    fn some_of_the_known_classes() {
+        let here = [0, 1, 2, 8, 9, 10, 11];
+        let found = found(&here);
+        assert_eq!(found.estimate.kind, Kind::Open, "{:?}", found.estimate);
+        assert!((3..=5).contains(&found.estimate.private));
+        let right = (0..here.len() * EACH).filter(|&image| {
+            let class = here[image / EACH];
+            let new = found.novelty[image] > 0.5;
+            new == (class >= 6) && (new || found.known[image] == class)
+        });
+        let right = right.count();
+        assert!(right > (here.len() - 1) * EACH, "{right}");
+        let (present, absent) = found.presence.split_at(3);
+        assert!(present.iter().all(|&p| p > 0.9), "{present:?}");
+        assert!(absent.iter().all(|&p| p < 0.6), "{absent:?}");
+    }
+
+    #[test]
     fn new_classes_only() {
         let found = found(&[6, 7, 8, 9, 10, 11]);
         assert_eq!(found.estimate.kind, Kind::NoKnown);
-        let least = found.estimate.least_novelty() as f32;
-        assert!(least > 0.0 && found.novelty.iter().all(|&p| p >= least));
         let new = found.novelty.iter().filter(|&&p| p > 0.5).count();
         assert!(new > 4 * EACH, "{new}");
     }
@@ -457,6 +482,7 @@ mod tests {
         let see = |kind, novelty: [f32; 2], known: usize| Discovery {
             novelty: novelty.to_vec(),
             known: vec![known; 2],
+            presence: vec![1.0; 10],
             estimate: Estimate {
                 private: known,
                 low: known,

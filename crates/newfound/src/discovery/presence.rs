@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use super::evidence::LEAST;
 use super::rows::{Rows, dot};
 use crate::random::Stream;
 
@@ -92,6 +93,36 @@ impl Alignment {
         self.known >= Self::ENOUGH && weak
     }
 }
+
+/// How probable it is of each known class that it is here, by how similar its best images are to its prototype.
+///
+/// ```text
+/// σ(12.7 best / top + 11.4 (ahead − present) − 8.1),  top: the mean of the best third
+/// ```
+///
+/// A class that is not here has best images all the same, of other classes, and they would be the measure for all others that are most like it. They are less similar
+/// than those of classes that are here: of 1980 known classes of 180 targets, with all, 60 % or 40 % of them, similarity as a share of that of the best third told which were here with an
+/// AUROC of 89, for photographs and for icons. How many are here is told by all of them together: the alignment. Both weights are of a logistic regression on these; the same
+/// with the lengths of features, margins or turned prototypes beside them was no better. Constant 8.1 instead of 10.1: being wrong about a class that is here
+/// costs all of its images.
+pub(super) fn presence(best: &[f64], alignment: Option<Alignment>) -> Vec<f64> {
+    let Some(fit) = alignment else {
+        return vec![1.0; best.len()];
+    };
+    let mut sorted = best.to_vec();
+    sorted.sort_by(|a, b| b.total_cmp(a));
+    sorted.truncate((best.len() / 3).max(2));
+    let top = sorted.iter().sum::<f64>() / sorted.len() as f64;
+    let overall = GLOBAL * (fit.ahead - Alignment::present(fit.known));
+    best.iter()
+        .map(|best| 1.0 / (1.0 + (CONSTANT - overall - OWN * best / top.max(LEAST)).exp()))
+        .collect()
+}
+
+/// The weights of [`presence`].
+const OWN: f64 = 12.7;
+const GLOBAL: f64 = 11.4;
+const CONSTANT: f64 = 8.1;
 
 /// How well prototypes and images fit; none for fewer than four known classes, whose few angles prove nothing, or for classes
 /// that are all the same.
@@ -262,6 +293,33 @@ mod tests {
     #[test]
     fn pairs_are_won_lost_or_shared() {
         assert_eq!(ahead(&[0.5, 0.9], &[0.1, 0.5, 0.7, 0.8]), (1.5 + 4.0) / 8.0);
+    }
+
+    #[test]
+    fn a_class_whose_best_images_are_less_similar_than_others_is_not_here() {
+        let fit = |ahead: f64| Alignment {
+            ahead,
+            real: 0.8,
+            by_chance: 0.5,
+            known: 10,
+        };
+        let mut best = [0.8; 10];
+        best[3] = 0.5;
+        let here = presence(&best, Some(fit(0.79)));
+        // The best third have 0.8, and there are as many pairs won as make it even: σ(12.7 − 8.1) and σ(12.7 · 0.625 − 8.1).
+        let sigma = |x: f64| 1.0 / (1.0 + (-x).exp());
+        assert!((here[0] - sigma(4.6)).abs() < 1e-12, "{here:?}");
+        assert!((here[3] - sigma(-0.1625)).abs() < 1e-12, "{here:?}");
+        // Where known classes as a whole fit well, more is forgiven; where they do not, less.
+        assert!(presence(&best, Some(fit(0.97)))[3] > 0.85);
+        assert!(presence(&best, Some(fit(0.65)))[3] < 0.2);
+        // Nothing is said of a few classes, and nothing fails where no image is like any.
+        assert_eq!(presence(&[0.9, 0.1], None), [1.0, 1.0]);
+        assert!(
+            presence(&[-0.1; 5], Some(fit(0.5)))
+                .iter()
+                .all(|p| p.is_finite())
+        );
     }
 
     #[test]

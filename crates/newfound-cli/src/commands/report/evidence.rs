@@ -21,6 +21,7 @@ pub fn evidence(folder: &RunFolder, run: &Finished) -> Result<page::Evidence> {
             similarity: found.similarity,
             margin: found.margin,
             doubtful: found.doubtful,
+            absent: found.is_absent(),
         });
     let unreadable = run.manifest.bad.iter().map(|bad| page::Unreadable {
         path: bad.path.clone(),

@@ -1,6 +1,7 @@
 //! The class splits of the open-set benchmarks.
 
 use std::fmt;
+use std::ops::Range;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -29,12 +30,16 @@ pub enum Split {
     Office31FewKnown,
     /// As `office31-paper`, but no known class occurs in the target.
     Office31NoKnown,
+    /// As `office31-paper`, but only the first five of its ten known classes occur in the target.
+    Office31SomeKnown,
     /// Office-Home in alphabetical order: 0–24 known, 25–64 private.
     OfficeHome,
     /// As `office-home`, without private classes.
     OfficeHomeNoPrivate,
     /// As `office-home`, but no known class occurs in the target.
     OfficeHomeNoKnown,
+    /// As `office-home`, but only the first ten of its 25 known classes occur in the target.
+    OfficeHomeSomeKnown,
 }
 
 /// Which classes of a split a labelled list holds.
@@ -62,7 +67,7 @@ const SHARED_WITH_CALTECH: [&str; 10] = [
 
 impl Split {
     /// All splits.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Office31Paper,
         Self::Office31Caltech,
         Self::Office31Development,
@@ -71,9 +76,11 @@ impl Split {
         Self::Office31ManyPrivate,
         Self::Office31FewKnown,
         Self::Office31NoKnown,
+        Self::Office31SomeKnown,
         Self::OfficeHome,
         Self::OfficeHomeNoPrivate,
         Self::OfficeHomeNoKnown,
+        Self::OfficeHomeSomeKnown,
     ];
 
     /// The name on the command line.
@@ -87,50 +94,57 @@ impl Split {
             Self::Office31ManyPrivate => "office31-many-private",
             Self::Office31FewKnown => "office31-few-known",
             Self::Office31NoKnown => "office31-no-known",
+            Self::Office31SomeKnown => "office31-some-known",
             Self::OfficeHome => "office-home",
             Self::OfficeHomeNoPrivate => "office-home-no-private",
             Self::OfficeHomeNoKnown => "office-home-no-known",
+            Self::OfficeHomeSomeKnown => "office-home-some-known",
         }
     }
 
     /// How many class folders the benchmark has.
     pub fn class_count(self) -> usize {
-        match self {
-            Self::OfficeHome | Self::OfficeHomeNoPrivate | Self::OfficeHomeNoKnown => 65,
-            _ => 31,
-        }
+        self.cut().classes
     }
 
     /// The names of the known class folders below `root`.
     pub fn known(self, root: &Path) -> Result<Vec<String>, ListError> {
-        let known = match self {
-            Self::Office31Development => 10..15,
-            Self::Office31FewKnown => 0..5,
-            Self::OfficeHome | Self::OfficeHomeNoPrivate | Self::OfficeHomeNoKnown => 0..25,
-            _ => 0..10,
-        };
-        Ok(self.ordered(root)?[known].to_vec())
+        Ok(self.ordered(root)?[self.cut().known].to_vec())
     }
 
     /// The names of the private class folders below `root`.
     pub fn private(self, root: &Path) -> Result<Vec<String>, ListError> {
-        let private = match self {
-            Self::Office31Development => 15..20,
-            Self::Office31NoPrivate => 31..31,
-            Self::Office31FewPrivate => 26..31,
-            Self::Office31ManyPrivate => 10..31,
-            Self::OfficeHomeNoPrivate => 65..65,
-            Self::OfficeHome | Self::OfficeHomeNoKnown => 25..65,
-            _ => 20..31,
-        };
-        Ok(self.ordered(root)?[private].to_vec())
+        Ok(self.ordered(root)?[self.cut().private].to_vec())
     }
 
     /// The names of the class folders below `root` whose images a target has.
     pub fn target(self, root: &Path) -> Result<Vec<String>, ListError> {
+        let (classes, cut) = (self.ordered(root)?, self.cut());
+        Ok([&classes[cut.here], &classes[cut.private]].concat())
+    }
+
+    fn cut(self) -> Cut {
+        let cut = |classes, known: Range<usize>, private| Cut {
+            classes,
+            here: known.clone(),
+            known,
+            private,
+        };
+        let office31 = cut(31, 0..10, 20..31);
+        let office_home = cut(65, 0..25, 25..65);
         match self {
-            Self::Office31NoKnown | Self::OfficeHomeNoKnown => self.private(root),
-            _ => Ok([self.known(root)?, self.private(root)?].concat()),
+            Self::Office31Paper | Self::Office31Caltech => office31,
+            Self::Office31Development => cut(31, 10..15, 15..20),
+            Self::Office31NoPrivate => cut(31, 0..10, 31..31),
+            Self::Office31FewPrivate => cut(31, 0..10, 26..31),
+            Self::Office31ManyPrivate => cut(31, 0..10, 10..31),
+            Self::Office31FewKnown => cut(31, 0..5, 20..31),
+            Self::Office31NoKnown => office31.with_only(0..0),
+            Self::Office31SomeKnown => office31.with_only(0..5),
+            Self::OfficeHome => office_home,
+            Self::OfficeHomeNoPrivate => cut(65, 0..25, 65..65),
+            Self::OfficeHomeNoKnown => office_home.with_only(0..0),
+            Self::OfficeHomeSomeKnown => office_home.with_only(0..10),
         }
     }
 
@@ -163,6 +177,23 @@ impl Split {
             classes.splice(0..0, shared);
         }
         Ok(classes)
+    }
+}
+
+/// Which classes, in the order of the benchmark.
+struct Cut {
+    /// All of them.
+    classes: usize,
+    /// Those of the source model.
+    known: Range<usize>,
+    /// Those of them that occur in the target.
+    here: Range<usize>,
+    private: Range<usize>,
+}
+
+impl Cut {
+    fn with_only(self, here: Range<usize>) -> Self {
+        Self { here, ..self }
     }
 }
 
@@ -310,23 +341,18 @@ mod tests {
     #[test]
     fn proportions_vary_the_paper_s_split() {
         let root = folders(OFFICE_31);
-        for (split, known, private) in [
-            (Split::Office31NoPrivate, 0..10, 31..31),
-            (Split::Office31FewPrivate, 0..10, 26..31),
-            (Split::Office31ManyPrivate, 0..10, 10..31),
-            (Split::Office31FewKnown, 0..5, 20..31),
-            (Split::Office31NoKnown, 0..10, 20..31),
+        for (split, known, here, private) in [
+            (Split::Office31NoPrivate, 0..10, 0..10, 31..31),
+            (Split::Office31FewPrivate, 0..10, 0..10, 26..31),
+            (Split::Office31ManyPrivate, 0..10, 0..10, 10..31),
+            (Split::Office31FewKnown, 0..5, 0..5, 20..31),
+            (Split::Office31NoKnown, 0..10, 0..0, 20..31),
+            (Split::Office31SomeKnown, 0..10, 0..5, 20..31),
         ] {
-            assert_eq!(split.known(root.path()).unwrap(), OFFICE_31[known.clone()]);
-            assert_eq!(
-                split.private(root.path()).unwrap(),
-                OFFICE_31[private.clone()]
-            );
-            let target = match split {
-                Split::Office31NoKnown => OFFICE_31[private].to_vec(),
-                _ => [&OFFICE_31[known], &OFFICE_31[private]].concat(),
-            };
-            assert_eq!(split.target(root.path()).unwrap(), target);
+            assert_eq!(split.known(root.path()).unwrap(), OFFICE_31[known]);
+            let (here, private) = (&OFFICE_31[here], &OFFICE_31[private]);
+            assert_eq!(split.private(root.path()).unwrap(), private);
+            assert_eq!(split.target(root.path()).unwrap(), [here, private].concat());
         }
     }
 
@@ -334,14 +360,16 @@ mod tests {
     fn office_home_has_25_known_and_40_private_classes() {
         let names: Vec<String> = (0..65).map(|i| format!("Class_{i:02}")).collect();
         let root = folders(names.iter().map(String::as_str));
-        for (split, private, target) in [
-            (Split::OfficeHome, 25..65, 0..65),
-            (Split::OfficeHomeNoPrivate, 65..65, 0..25),
-            (Split::OfficeHomeNoKnown, 25..65, 25..65),
+        for (split, here, private) in [
+            (Split::OfficeHome, 0..25, 25..65),
+            (Split::OfficeHomeNoPrivate, 0..25, 65..65),
+            (Split::OfficeHomeNoKnown, 0..0, 25..65),
+            (Split::OfficeHomeSomeKnown, 0..10, 25..65),
         ] {
             assert_eq!(split.known(root.path()).unwrap(), names[..25]);
-            assert_eq!(split.private(root.path()).unwrap(), names[private]);
-            assert_eq!(split.target(root.path()).unwrap(), names[target]);
+            let (here, private) = (&names[here], &names[private]);
+            assert_eq!(split.private(root.path()).unwrap(), private);
+            assert_eq!(split.target(root.path()).unwrap(), [here, private].concat());
         }
     }
 

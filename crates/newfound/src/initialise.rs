@@ -71,22 +71,24 @@ pub struct NamedMatch {
     pub margin: f64,
     /// Whether the match looks arbitrary.
     pub doubtful: bool,
-    /// How probable it is that the class is here at all, if that was asked; being wrong about one that is costs all of its images, so it leans towards 1.
+    /// How probable it is that the class is here at all, if that can be told; being wrong about one that is costs all of its images, so it leans towards 1.
     #[serde(default)]
     pub presence: Option<f64>,
-}
-
-impl NamedMatch {
-    /// Whether the class seems not to be here.
-    pub fn is_absent(&self) -> bool {
-        self.presence.is_some_and(|here| here < 0.5)
-    }
 }
 
 impl ClusteringReport {
     /// That of a run.
     pub fn read(folder: &RunFolder) -> Result<Self> {
         read_json(&folder.clustering(), "read the clustering", "adapt")
+    }
+
+    /// The known classes that seem not to be here, where some are. That none is here is said by the estimate.
+    pub fn absent(&self) -> impl Iterator<Item = &NamedMatch> {
+        let none = matches!(&self.estimate, Some(found) if found.kind == Kind::NoKnown);
+        let absent = |found: &&NamedMatch| found.presence.is_some_and(|here| here < 0.5);
+        self.matches
+            .iter()
+            .filter(move |found| !none && absent(found))
     }
 
     /// Share of the known classes with images whose match looks arbitrary; none for fewer than four of them.
@@ -410,9 +412,10 @@ fn report(
     found: Option<Discovery>,
     stability: Option<f64>,
 ) -> Result<()> {
-    let (estimate, presence) = found.map(|found| (found.estimate, found.presence)).unzip();
-    // With one cluster for each known class, all of them are taken to be here.
-    let presence: Option<Vec<f64>> = presence.filter(|_| job.config.several_clusters());
+    let (estimate, presence) = match found {
+        Some(found) => (Some(found.estimate), found.presence),
+        None => (None, None),
+    };
     if let Some(estimate) = &estimate {
         job.observer.on(&Event::Estimated(estimate.clone()));
     }
@@ -425,97 +428,100 @@ fn report(
     };
     let classes = &job.model.description.classes;
     let matches = classes.iter().zip(&grouping.matches);
-    let matches: Vec<NamedMatch> = matches.enumerate().map(named).collect();
-    let known = job.model.description.known;
-    // That none is here says the estimate.
-    let some_known = |estimate: &Estimate| estimate.kind != Kind::NoKnown;
-    if estimate.as_ref().is_some_and(some_known)
-        && let Some(message) = absent(&matches)
-    {
-        job.observer.on(&Event::Warning { message });
-    }
-    let counted = estimate.as_ref().map_or(0, |found| found.private);
-    // Whoever asks for no new class knows.
-    let asked = job.config.private.count(known).is_some();
-    if counted > 0 && grouping.sizes.len() == known && !asked {
-        let message = "images look a little new on the whole, but none of them clearly: no new class was made".into();
-        job.observer.on(&Event::Warning { message });
-    }
-    for doubtful in matches.iter().filter(|m| m.doubtful && !m.is_absent()) {
-        let message = format!(
-            "the match of {} looks arbitrary: its cluster is only {:.3} more similar ({:.3}) than the best other one",
-            doubtful.class, doubtful.margin, doubtful.similarity
-        );
-        job.observer.on(&Event::Warning { message });
-    }
     let report = ClusteringReport {
         inertia: grouping.inertia,
-        matches,
+        matches: matches.enumerate().map(named).collect(),
         sizes: grouping.sizes.clone(),
         estimate,
         stability,
         contrast: contrast(job)?,
     };
+    let known = job.model.description.known;
+    let warn = |message: String| job.observer.on(&Event::Warning { message });
+    let counted = report.estimate.as_ref().map_or(0, |found| found.private);
+    // Whoever asks for no new class knows.
+    let asked = job.config.private.count(known).is_some();
+    if counted > 0 && grouping.sizes.len() == known && !asked {
+        warn("images look a little new on the whole, but none of them clearly: no new class was made".into());
+    }
+    let absent: Vec<&str> = report.absent().map(|found| found.class.as_str()).collect();
+    if !absent.is_empty() {
+        warn(absence(&absent, known));
+    }
+    let doubtful = report.matches.iter().filter(|found| found.doubtful);
+    for doubtful in doubtful.filter(|found| !absent.contains(&found.class.as_str())) {
+        warn(format!(
+            "the match of {} looks arbitrary: its cluster is only {:.3} more similar ({:.3}) than the best other one",
+            doubtful.class, doubtful.margin, doubtful.similarity
+        ));
+    }
     write_json(&job.folder.clustering(), "write the clustering", &report)
 }
 
 /// Names that are written out; of more, how many more.
 const NAMED: usize = 8;
 
-/// Which known classes seem not to be here, in words; none if all are.
-fn absent(matches: &[NamedMatch]) -> Option<String> {
-    let absent = matches.iter().filter(|found| found.is_absent());
-    let names: Vec<&str> = absent.map(|found| found.class.as_str()).collect();
-    let (are, those) = match names.len() {
-        0 => return None,
-        1 => ("seems", "it"),
-        _ => ("seem", "them"),
-    };
+/// That these known classes seem not to be here.
+fn absence(names: &[&str], known: usize) -> String {
+    let seem = if names.len() == 1 { "seems" } else { "seem" };
     let more = match names.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     let shown = names[..names.len().min(NAMED)].join(", ");
-    Some(format!(
-        "{} of {} known classes {are} not to be here, {shown}{more}: images like {those} are taken as new",
-        names.len(),
-        matches.len()
-    ))
+    format!(
+        "{} of {known} known classes {seem} not to be here: {shown}{more}",
+        names.len()
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn estimate(kind: Kind) -> Estimate {
+        Estimate {
+            private: 2,
+            low: 1,
+            high: 3,
+            kind,
+            reason: String::new(),
+            alignment: None,
+            surely_new: 0.5,
+            trust: 1.0,
+        }
+    }
+
     #[test]
     fn classes_that_seem_not_to_be_here_are_named() {
-        let found = |presence: Option<f64>, class: usize| NamedMatch {
-            class: format!("class {class}"),
-            similarity: 0.5,
-            margin: 0.1,
-            doubtful: false,
-            presence,
+        // Runs from before it was asked do not say.
+        let old = r#"{"class": "cat", "similarity": 0.5, "margin": 0.1, "doubtful": false}"#;
+        let old: NamedMatch = serde_json::from_str(old).unwrap();
+        assert_eq!(old.presence, None);
+        let found = |presence: f64, class: &str| NamedMatch {
+            class: class.into(),
+            presence: Some(presence),
+            ..old.clone()
         };
-        let all = |presence: &[f64]| {
-            let numbered = presence.iter().enumerate();
-            let matches = numbered.map(|(class, &here)| found(Some(here), class));
-            absent(&matches.collect::<Vec<_>>())
+        let mut report = ClusteringReport {
+            inertia: 0.0,
+            matches: vec![found(0.5, "dog"), found(0.4, "fox"), old.clone()],
+            sizes: vec![5; 5],
+            estimate: Some(estimate(Kind::Open)),
+            stability: None,
+            contrast: None,
         };
-        assert_eq!(all(&[0.9, 0.5]), None);
-        assert_eq!(absent(&[found(None, 0)]), None);
+        let absent = |report: &ClusteringReport| -> Vec<String> {
+            report.absent().map(|found| found.class.clone()).collect()
+        };
+        assert_eq!(absent(&report), ["fox"]);
+        report.estimate = Some(estimate(Kind::NoKnown));
+        assert!(absent(&report).is_empty());
         assert_eq!(
-            all(&[0.9, 0.1, 0.8]).unwrap(),
-            "1 of 3 known classes seems not to be here, class 1: images like it are taken as new"
+            absence(&["fox"], 3),
+            "1 of 3 known classes seems not to be here: fox"
         );
-        let many = all(&[0.2; 10]).unwrap();
-        assert!(
-            many.starts_with("10 of 10 known classes seem not"),
-            "{many}"
-        );
-        assert!(
-            many.contains("class 7 and 2 more: images like them"),
-            "{many}"
-        );
+        assert!(absence(&["fox"; 10], 12).ends_with(", fox and 2 more"));
     }
 
     #[test]

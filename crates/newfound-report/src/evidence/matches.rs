@@ -23,8 +23,15 @@ pub struct Match {
     pub absent: bool,
 }
 
+impl Match {
+    /// The cluster of a class that is not here is bound to be arbitrary.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        self.doubtful && !self.absent
+    }
+}
+
 pub fn table(matches: &[Match]) -> Markup {
-    let doubtful = matches.iter().filter(|m| m.doubtful).count();
+    let doubtful = matches.iter().filter(|m| m.is_doubtful()).count();
     html! {
         h3 { "Known classes and their clusters" }
         @if matches.is_empty() { p.aside { "No matches were recorded." } } @else {
@@ -54,10 +61,10 @@ pub fn table(matches: &[Match]) -> Markup {
 
 fn row(found: &Match) -> Markup {
     html! {
-        tr.doubtful[found.doubtful] {
+        tr.doubtful[found.is_doubtful()] {
             th scope="row" {
                 (words::name(&found.class))
-                @if found.doubtful { " " span.tag { "doubtful" } }
+                @if found.is_doubtful() { " " span.tag { "doubtful" } }
                 @if found.absent { " " span.tag { "not here?" } }
             }
             td { (words::count(found.images)) }

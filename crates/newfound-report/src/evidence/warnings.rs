@@ -28,7 +28,7 @@ pub fn warnings(report: &Report, gallery: &Gallery) -> Vec<Markup> {
     let seen = [
         collapse(&report.classes),
         all_on_one_side(&report.classes),
-        empty(&report.classes),
+        empty(report),
         doubtful_classes(&report.classes),
         absent(report),
         doubtful_matches(report),
@@ -96,10 +96,16 @@ fn all_on_one_side(classes: &[Class]) -> Option<Markup> {
     }
 }
 
-fn empty(classes: &[Class]) -> Option<Markup> {
+fn empty(report: &Report) -> Option<Markup> {
+    let classes = &report.classes;
+    let absent = |name: &str| {
+        let mut matches = report.evidence.matches.iter();
+        matches.any(|found| found.absent && found.class == name)
+    };
     let empty: Vec<&str> = classes
         .iter()
         .filter(|class| class.kind == ClassKind::Known && class.count == 0)
+        .filter(|class| !absent(&class.name))
         .map(|class| class.name.as_str())
         .collect();
     (!empty.is_empty() && total(classes) > 0).then(|| {
@@ -135,7 +141,7 @@ fn absent(report: &Report) -> Option<Markup> {
     (!absent.is_empty()).then(|| {
         html! {
             @if many { "These known classes seem not to be here: " } @else { "One known class seems not to be here: " }
-            (words::listed(absent)) ". Images like " @if many { "them" } @else { "it" } " were taken as new."
+            (words::listed(absent)) ". Images that are a little like " @if many { "them" } @else { "it" } " are more likely of something new."
         }
     })
 }
@@ -144,7 +150,7 @@ fn doubtful_matches(report: &Report) -> Option<Markup> {
     let matches = &report.evidence.matches;
     let doubtful: Vec<&str> = matches
         .iter()
-        .filter(|m| m.doubtful && !m.absent)
+        .filter(|m| m.is_doubtful())
         .map(|m| m.class.as_str())
         .collect();
     (!doubtful.is_empty()).then(|| {
@@ -247,7 +253,7 @@ mod tests {
         report.evidence.matches[0].absent = true;
         let one = text(&report);
         assert!(one.contains("One known class seems not to be here: "));
-        assert!(one.contains("Images like it were taken as new."));
+        assert!(one.contains("a little like it are more likely of something new."));
         report
             .evidence
             .matches

@@ -128,6 +128,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_paper_s_split_is_the_first() {
+        let [office31, office_home] =
+            [Benchmark::Office31, Benchmark::OfficeHome].map(Benchmark::splits);
+        assert_eq!(office31[0], Split::Office31Paper);
+        assert_eq!(office_home[0], Split::OfficeHome);
+        assert_eq!(office31.len() + office_home.len(), Split::ALL.len());
+    }
+
+    #[test]
     fn tasks_in_the_order_of_the_tables() {
         let names = |benchmark: Benchmark| -> Vec<String> {
             benchmark.tasks().iter().map(Task::to_string).collect()

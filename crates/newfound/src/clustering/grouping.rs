@@ -206,7 +206,7 @@ mod tests {
         Discovery {
             novelty: vec![0.1, 0.2, 0.9, 0.7],
             known: vec![0, 0, 1, 0],
-            presence: vec![1.0; 2],
+            presence: None,
             estimate: Estimate {
                 private: 1,
                 low: 1,
@@ -280,12 +280,5 @@ mod tests {
             download(group.first),
             [1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0]
         );
-    }
-
-    #[test]
-    fn without_known_classes_images_clearly_like_one_keep_its_name() {
-        let absent = found(Kind::NoKnown);
-        let group = several(table(&IMAGES), table(&PROTOTYPES), &absent, 2, 3, 0).unwrap();
-        assert_eq!(group.sizes, [2, 0, 1, 1]);
     }
 }

@@ -27,11 +27,11 @@ impl Opinion {
         }
     }
 
-    /// That an image is of this known class with such a probability and of a new one otherwise, said by so much of all.
-    pub fn add(&mut self, image: usize, class: usize, known: f64, share: f64) {
+    /// That an image is of this known class as far as it is like it and of a new one otherwise, said by so much of all.
+    pub fn add(&mut self, image: usize, class: usize, likeness: f64, share: f64) {
         let classes = self.votes.len() / self.novelty.len();
-        self.votes[image * classes + class] += share * known;
-        self.novelty[image] += share * (1.0 - known);
+        self.votes[image * classes + class] += share * likeness;
+        self.novelty[image] += share * (1.0 - likeness);
     }
 
     /// The mean over all fine clusterings of what an image's cluster says.

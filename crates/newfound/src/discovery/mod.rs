@@ -104,8 +104,8 @@ pub struct Discovery {
     pub novelty: Vec<f32>,
     /// Of each image, the known class it would be.
     pub known: Vec<usize>,
-    /// How probable it is of each known class that it is here at all: C.
-    pub presence: Vec<f64>,
+    /// How probable it is of each known class that it is here at all, if that can be told: C.
+    pub presence: Option<Vec<f64>>,
     /// How many new classes, and why.
     pub estimate: Estimate,
 }
@@ -114,7 +114,7 @@ impl Discovery {
     /// What several looks with other draws say together: what depends on the draws is no finding. None of no looks.
     ///
     /// Of the looks that see the kind of target that most of them see, the mean novelty and the middle count. That there are no known classes must be seen
-    /// in more than three of four looks, and that there are no new ones by more looks than see some: being wrong costs all of their images.
+    /// in more than three of four looks, and that there are no new ones by more looks than see some: being wrong about that costs all of their images.
     pub fn together(mut looks: Vec<Self>) -> Option<Self> {
         let seen = |kind: Kind| {
             let same = looks.iter().filter(|look| look.estimate.kind == kind);
@@ -181,8 +181,8 @@ struct Scene {
     images: Images,
     alone: Opinion,
     alignment: Option<Alignment>,
-    /// How probable it is of each known class that it is here.
-    presence: Vec<f64>,
+    /// How probable it is of each known class that it is here, if that can be told.
+    presence: Option<Vec<f64>>,
 }
 
 impl Scene {
@@ -222,6 +222,14 @@ impl Scene {
             presence,
             target,
             prototypes,
+        }
+    }
+
+    /// An opinion, given which known classes are here.
+    fn given(&self, opinion: Opinion) -> Opinion {
+        match &self.presence {
+            Some(presence) => opinion.given(presence),
+            None => opinion,
         }
     }
 }
@@ -269,10 +277,9 @@ impl<'a> Search<'a> {
             prototypes,
             neighbourhoods,
             images: singles,
-            presence,
             ..
         } = self.scene;
-        let images = target.features.len();
+        let (images, known) = (target.features.len(), prototypes.len());
         let most = images / IMAGES_PER_CLUSTER;
         let clusterings: Vec<FineClustering> = granularities
             .iter()
@@ -288,13 +295,13 @@ impl<'a> Search<'a> {
         let neighbourhoods = neighbourhoods.half_of(middle * classes).with_say(trust);
         let wide = neighbourhoods.at_least(10);
         let opinion = |even: f64| {
-            let clusters = Opinion::of(&clusterings, presence.len(), even);
+            let clusters = Opinion::of(&clusterings, known, even);
             clusters.mixed(&self.scene.alone, 1.0 - trust)
         };
-        let cautious = Consensus::of(&opinion(CAUTIOUS).given(presence), &wide);
+        let cautious = Consensus::of(&self.scene.given(opinion(CAUTIOUS)), &wide);
         let opinion = opinion(EVEN);
         let agreement = correlation(&opinion.novelty, &self.matched.novelty);
-        let opinion = opinion.given(presence);
+        let opinion = self.scene.given(opinion);
         let estimate = Findings {
             cautious: &cautious,
             consensus: &Consensus::of(&opinion, &neighbourhoods),
@@ -330,7 +337,7 @@ impl Look {
         let settled = match estimate.kind {
             Kind::NoNew => self.cautious,
             Kind::Open | Kind::NoKnown => {
-                let matched = search.matched.clone().given(&search.scene.presence);
+                let matched = search.scene.given(search.matched.clone());
                 let mixed = self.opinion.mixed(&matched, LAYERS * self.trust);
                 Consensus::of(&mixed, &self.neighbourhoods)
             }
@@ -450,7 +457,8 @@ mod tests {
         });
         let right = right.count();
         assert!(right > (here.len() - 1) * EACH, "{right}");
-        let (present, absent) = found.presence.split_at(3);
+        let presence = found.presence.unwrap();
+        let (present, absent) = presence.split_at(3);
         assert!(present.iter().all(|&p| p > 0.9), "{present:?}");
         assert!(absent.iter().all(|&p| p < 0.6), "{absent:?}");
     }
@@ -482,7 +490,7 @@ mod tests {
         let see = |kind, novelty: [f32; 2], known: usize| Discovery {
             novelty: novelty.to_vec(),
             known: vec![known; 2],
-            presence: vec![1.0; 10],
+            presence: None,
             estimate: Estimate {
                 private: known,
                 low: known,

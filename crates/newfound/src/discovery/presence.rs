@@ -1,4 +1,4 @@
-//! Do the known classes occur here at all?
+//! Do the known classes occur here at all, and which of them do?
 
 use std::cmp::Ordering;
 
@@ -46,8 +46,7 @@ impl Alignment {
     /// ones count for more.
     ///
     /// In a study, none of 210 targets with 10 to 24 known classes had less, and 67 of 72 without any had. With drawings instead of photographs, where
-    /// models are right about 40 to 80 % of the known images, 8 of 87 had less: being wrong about one costs all of
-    /// its known images.
+    /// models are right about 40 to 80 % of the known images, 8 of 87 had less.
     pub fn present(known: usize) -> f64 {
         f64::min(0.79, 1.0 - 0.66 / (known as f64).sqrt())
     }
@@ -71,8 +70,8 @@ impl Alignment {
 
     /// How far those pairs may be fewer where the two agree better still, for as much more agreement.
     ///
-    /// Of Office-31 without known classes no run has an agreement above 0.66; a target of photographs for a model of paintings has 0.88, an alignment of 0.68, and
-    /// would lose all of its known images (HOS 0 instead of 66).
+    /// Of Office-31 without known classes no run has an agreement above 0.66; a target of photographs for a model of paintings has 0.88 and an
+    /// alignment of 0.68.
     const RELIEF: f64 = 0.5;
 
     /// Whether it can be said that none of the known classes is here.
@@ -94,7 +93,8 @@ impl Alignment {
     }
 }
 
-/// How probable it is of each known class that it is here, by how similar its best images are to its prototype.
+/// How probable it is of each known class that it is here, by how similar its best images are to its prototype; none for fewer classes than can
+/// be told from chance.
 ///
 /// ```text
 /// σ(12.7 best / top + 11.4 (ahead − present) − 8.1),  top: the mean of the best third
@@ -105,18 +105,18 @@ impl Alignment {
 /// AUROC of 89, for photographs and for icons. How many are here is told by all of them together: the alignment. Both weights are of a logistic regression on these; the same
 /// with the lengths of features, margins or turned prototypes beside them was no better. Constant 8.1 instead of 10.1: being wrong about a class that is here
 /// costs all of its images.
-pub(super) fn presence(best: &[f64], alignment: Option<Alignment>) -> Vec<f64> {
-    let Some(fit) = alignment else {
-        return vec![1.0; best.len()];
-    };
+pub(super) fn presence(best: &[f64], alignment: Option<Alignment>) -> Option<Vec<f64>> {
+    let fit = alignment.filter(|fit| fit.known >= Alignment::ENOUGH)?;
     let mut sorted = best.to_vec();
     sorted.sort_by(|a, b| b.total_cmp(a));
     sorted.truncate((best.len() / 3).max(2));
     let top = sorted.iter().sum::<f64>() / sorted.len() as f64;
     let overall = GLOBAL * (fit.ahead - Alignment::present(fit.known));
-    best.iter()
-        .map(|best| 1.0 / (1.0 + (CONSTANT - overall - OWN * best / top.max(LEAST)).exp()))
-        .collect()
+    let here = |best: &f64| {
+        let own = OWN * best / top.max(LEAST);
+        1.0 / (1.0 + (CONSTANT - overall - own).exp())
+    };
+    Some(best.iter().map(here).collect())
 }
 
 /// The weights of [`presence`].
@@ -305,21 +305,20 @@ mod tests {
         };
         let mut best = [0.8; 10];
         best[3] = 0.5;
-        let here = presence(&best, Some(fit(0.79)));
-        // The best third have 0.8, and there are as many pairs won as make it even: σ(12.7 − 8.1) and σ(12.7 · 0.625 − 8.1).
+        let here = |ahead: f64| presence(&best, Some(fit(ahead))).unwrap();
+        // The best third have 0.8, and the line of all is just reached: σ(12.7 − 8.1) and σ(12.7 · 0.625 − 8.1).
         let sigma = |x: f64| 1.0 / (1.0 + (-x).exp());
-        assert!((here[0] - sigma(4.6)).abs() < 1e-12, "{here:?}");
-        assert!((here[3] - sigma(-0.1625)).abs() < 1e-12, "{here:?}");
+        assert!((here(0.79)[0] - sigma(4.6)).abs() < 1e-12);
+        assert!((here(0.79)[3] - sigma(-0.1625)).abs() < 1e-12);
         // Where known classes as a whole fit well, more is forgiven; where they do not, less.
-        assert!(presence(&best, Some(fit(0.97)))[3] > 0.85);
-        assert!(presence(&best, Some(fit(0.65)))[3] < 0.2);
+        assert!(here(0.97)[3] > 0.85 && here(0.65)[3] < 0.2);
         // Nothing is said of a few classes, and nothing fails where no image is like any.
-        assert_eq!(presence(&[0.9, 0.1], None), [1.0, 1.0]);
-        assert!(
-            presence(&[-0.1; 5], Some(fit(0.5)))
-                .iter()
-                .all(|p| p.is_finite())
-        );
+        assert_eq!(presence(&[0.9, 0.1], None), None);
+        let known = Alignment::ENOUGH - 1;
+        let few = Alignment { known, ..fit(0.9) };
+        assert_eq!(presence(&[0.9; 4], Some(few)), None);
+        let unlike = presence(&[0.0; 5], Some(fit(0.5))).unwrap();
+        assert!(unlike.iter().all(|p| p.is_finite()));
     }
 
     #[test]

@@ -350,7 +350,7 @@ mod tests {
         let look = |novelty: [f32; 4], known: [usize; 4]| Discovery {
             novelty: novelty.to_vec(),
             known: known.to_vec(),
-            presence: vec![1.0; 10],
+            presence: None,
             estimate: Estimate {
                 private: 1,
                 low: 1,

@@ -11,6 +11,7 @@ use super::{Finished, read_text};
 pub fn evidence(folder: &RunFolder, run: &Finished) -> Result<page::Evidence> {
     let epochs = epochs(folder)?;
     let clustering = ClusteringReport::read(folder)?;
+    let absent: Vec<&String> = clustering.absent().map(|found| &found.class).collect();
     let matches = clustering
         .matches
         .iter()
@@ -21,7 +22,7 @@ pub fn evidence(folder: &RunFolder, run: &Finished) -> Result<page::Evidence> {
             similarity: found.similarity,
             margin: found.margin,
             doubtful: found.doubtful,
-            absent: found.is_absent(),
+            absent: absent.contains(&&found.class),
         });
     let unreadable = run.manifest.bad.iter().map(|bad| page::Unreadable {
         path: bad.path.clone(),

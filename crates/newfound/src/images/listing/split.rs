@@ -66,7 +66,7 @@ const SHARED_WITH_CALTECH: [&str; 10] = [
 ];
 
 impl Split {
-    /// All splits.
+    /// All splits; of those of one benchmark, the paper's first.
     pub const ALL: [Self; 13] = [
         Self::Office31Paper,
         Self::Office31Caltech,

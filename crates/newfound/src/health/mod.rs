@@ -157,7 +157,7 @@ impl Signs {
                 words: |x| {
                     format!(
                         "the known classes are nearer to these images than chance would have it in {} of all comparisons only: \
-                             is this the right model, with the right preprocessing?",
+                             is this the right model, with the right preprocessing, and are most of its classes here?",
                         percent(x)
                     )
                 },

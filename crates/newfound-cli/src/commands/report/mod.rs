@@ -217,7 +217,8 @@ fn verdict(folder: &RunFolder) -> Result<Option<String>> {
             }
             Predictions::Source => " The labels here are the source model's.",
         };
-        format!("{verdict}.{instead}")
+        let stop = if verdict.ends_with('?') { "" } else { "." };
+        format!("{verdict}{stop}{instead}")
     };
     Ok(Health::read(folder)?.map(words))
 }

@@ -479,19 +479,6 @@ fn absence(names: &[&str], known: usize) -> String {
 mod tests {
     use super::*;
 
-    fn estimate(kind: Kind) -> Estimate {
-        Estimate {
-            private: 2,
-            low: 1,
-            high: 3,
-            kind,
-            reason: String::new(),
-            alignment: None,
-            surely_new: 0.5,
-            trust: 1.0,
-        }
-    }
-
     #[test]
     fn classes_that_seem_not_to_be_here_are_named() {
         // Runs from before it was asked do not say.
@@ -507,7 +494,7 @@ mod tests {
             inertia: 0.0,
             matches: vec![found(0.5, "dog"), found(0.4, "fox"), old.clone()],
             sizes: vec![5; 5],
-            estimate: Some(estimate(Kind::Open)),
+            estimate: Some(Estimate::certain(Kind::Open, 2)),
             stability: None,
             contrast: None,
         };
@@ -515,7 +502,7 @@ mod tests {
             report.absent().map(|found| found.class.clone()).collect()
         };
         assert_eq!(absent(&report), ["fox"]);
-        report.estimate = Some(estimate(Kind::NoKnown));
+        report.estimate = Some(Estimate::certain(Kind::NoKnown, 2));
         assert!(absent(&report).is_empty());
         assert_eq!(
             absence(&["fox"], 3),

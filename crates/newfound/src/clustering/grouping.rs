@@ -207,16 +207,7 @@ mod tests {
             novelty: vec![0.1, 0.2, 0.9, 0.7],
             known: vec![0, 0, 1, 0],
             presence: None,
-            estimate: Estimate {
-                private: 1,
-                low: 1,
-                high: 1,
-                kind,
-                reason: String::new(),
-                alignment: None,
-                surely_new: 0.25,
-                trust: 1.0,
-            },
+            estimate: Estimate::certain(kind, 1),
         }
     }
 

@@ -45,6 +45,23 @@ fn wholly() -> f64 {
     1.0
 }
 
+#[cfg(test)]
+impl Estimate {
+    /// So many new classes, for certain.
+    pub fn certain(kind: Kind, private: usize) -> Self {
+        Self {
+            private,
+            low: private,
+            high: private,
+            kind,
+            reason: String::new(),
+            alignment: None,
+            surely_new: 0.0,
+            trust: 1.0,
+        }
+    }
+}
+
 /// An image above this is surely new.
 const SURELY: f64 = 0.8;
 

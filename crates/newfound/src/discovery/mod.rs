@@ -491,16 +491,7 @@ mod tests {
             novelty: novelty.to_vec(),
             known: vec![known; 2],
             presence: None,
-            estimate: Estimate {
-                private: known,
-                low: known,
-                high: known,
-                kind,
-                reason: String::new(),
-                alignment: None,
-                surely_new: 0.0,
-                trust: 1.0,
-            },
+            estimate: Estimate::certain(kind, known),
         };
         let together = |looks: &[&Discovery]| {
             Discovery::together(looks.iter().map(|&look| look.clone()).collect()).unwrap()

@@ -351,16 +351,7 @@ mod tests {
             novelty: novelty.to_vec(),
             known: known.to_vec(),
             presence: None,
-            estimate: Estimate {
-                private: 1,
-                low: 1,
-                high: 1,
-                kind: Kind::Open,
-                reason: String::new(),
-                alignment: None,
-                surely_new: 0.0,
-                trust: 1.0,
-            },
+            estimate: Estimate::certain(Kind::Open, 1),
         };
         // The second calls an image new that is known to the first; the third agrees about new images, and has another class for one.
         let one = look([0.1, 0.2, 0.9, 0.9], [0, 1, 0, 0]);

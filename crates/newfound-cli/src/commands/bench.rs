@@ -129,7 +129,7 @@ fn chosen_split(args: &BenchArgs) -> Result<Split> {
             let names: Vec<&str> = fitting.iter().map(|split| split.name()).collect();
             Err(Error::request(
                 format!("{split} is not a split of this benchmark"),
-                format!("it has {}", names.join(" and ")),
+                format!("it has {}", names.join(", ")),
             ))
         }
     }

@@ -202,12 +202,12 @@ mod tests {
     }
 
     /// Four images: two of the first known class in two places, two new ones; the second known class has none.
-    fn found(kind: Kind) -> Discovery {
+    fn found() -> Discovery {
         Discovery {
             novelty: vec![0.1, 0.2, 0.9, 0.7],
             known: vec![0, 0, 1, 0],
             presence: None,
-            estimate: Estimate::certain(kind, 1),
+            estimate: Estimate::certain(Kind::Open, 1),
         }
     }
 
@@ -216,15 +216,7 @@ mod tests {
 
     #[test]
     fn known_classes_own_all_that_is_close() {
-        let group = several(
-            table(&IMAGES),
-            table(&PROTOTYPES),
-            &found(Kind::Open),
-            1,
-            3,
-            0,
-        )
-        .unwrap();
+        let group = several(table(&IMAGES), table(&PROTOTYPES), &found(), 1, 3, 0).unwrap();
         assert_eq!(group.sizes, [2, 0, 2]);
         let centroids = download(group.centroids);
         // Half-way between both images, the prototype of the class without images, and half-way between the new ones.
@@ -249,7 +241,7 @@ mod tests {
     #[test]
     fn images_that_are_all_the_same_are_one_new_class() {
         let same = [[1.0, 0.0], [0.6, 0.8], [-1.0, 0.0], [-1.0, 0.0]];
-        let found = found(Kind::Open);
+        let found = found();
         let group = several(table(&same), table(&PROTOTYPES), &found, 2, 3, 0).unwrap();
         assert_eq!(group.sizes, [2, 0, 2]);
         assert_eq!(group.first.dims(), [4, 3]);
@@ -257,15 +249,7 @@ mod tests {
 
     #[test]
     fn without_new_classes_every_image_is_known() {
-        let group = several(
-            table(&IMAGES),
-            table(&PROTOTYPES),
-            &found(Kind::NoNew),
-            0,
-            3,
-            0,
-        )
-        .unwrap();
+        let group = several(table(&IMAGES), table(&PROTOTYPES), &found(), 0, 3, 0).unwrap();
         assert_eq!(group.sizes, [3, 1]);
         assert_eq!(
             download(group.first),

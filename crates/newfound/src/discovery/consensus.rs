@@ -215,21 +215,12 @@ mod tests {
         opinion.add(1, 0, 0.6, 0.5);
         opinion.add(1, 1, 1.0, 0.5);
         let opinion = opinion.given(&[1.0, 0.25]);
-        let close = |found: &[f64], wanted: &[f64]| {
-            let pairs = found.iter().zip(wanted);
-            pairs.clone().count() == wanted.len()
-                && pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-12)
-        };
-        assert!(
-            close(&opinion.votes, &[0.0, 0.2, 0.3, 0.125]),
-            "{:?}",
-            opinion.votes
-        );
-        assert!(
-            close(&opinion.novelty, &[0.8, 0.575]),
-            "{:?}",
-            opinion.novelty
-        );
+        let all = [opinion.votes, opinion.novelty].concat();
+        let wanted = [0.0, 0.2, 0.3, 0.125, 0.8, 0.575];
+        assert_eq!(all.len(), wanted.len());
+        for (found, wanted) in all.iter().zip(wanted) {
+            assert!((found - wanted).abs() < 1e-12, "{all:?}");
+        }
     }
 
     #[test]

@@ -202,7 +202,9 @@ impl Terminal {
             Predictions::Clustering => {
                 "; the predictions are those of the model as it started, from the clustering"
             }
-            Predictions::Source => "; the predictions are the source model's",
+            Predictions::Source => {
+                "; the predictions are the source model's, and what it is undecided about is new"
+            }
         };
         self.say(&format!("verdict     {name}{reasons}{instead}"));
     }

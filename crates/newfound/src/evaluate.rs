@@ -9,6 +9,7 @@ use crate::clustering::{KMeans, KMeansOptions, k_means};
 use crate::device::place;
 use crate::error::{Error, Result};
 use crate::images::LabelledList;
+use crate::indecision::{Groups, entropy_share};
 use crate::metrics::calibration::calibration;
 use crate::metrics::coverage::coverage;
 use crate::metrics::{self, Classes, Prediction, Scores, Truth};
@@ -196,7 +197,7 @@ pub fn evaluate(folder: &RunFolder, labels: &LabelledList, abstain: f64) -> Resu
         adapted.novel.true_p = again.ok().map(|scores| Box::new(scores.novel));
     }
     let of_source = probabilities.source.values.chunks_exact(count);
-    let threshold = entropy_threshold(of_source.map(entropy_share).collect());
+    let threshold = Groups::of(of_source.map(entropy_share).collect()).threshold();
     let by_entropy = |row: &[f32]| by_entropy(row, threshold);
     let mut names = vec![None; rows.len()];
     for &(row, truth) in &pairs {
@@ -294,70 +295,13 @@ fn by_entropy(probabilities: &[f32], threshold: f64) -> Prediction {
     prediction
 }
 
-/// H(p) / log C: the entropy as a share of the largest possible one.
-fn entropy_share(probabilities: &[f32]) -> f64 {
-    let known = probabilities.len();
-    let entropy: f64 = probabilities
-        .iter()
-        .map(|&p| f64::from(p))
-        .filter(|&p| p > 0.0)
-        .map(|p| -p * p.ln())
-        .sum();
-    if known > 1 {
-        (entropy / (known as f64).ln()).clamp(0.0, 1.0)
-    } else {
-        0.0
-    }
-}
-
-/// Where the entropies of a target divide into two groups: half-way between the means of the best two clusters, the
-/// rule of SHOT (Liang et al. 2020). A fixed threshold would judge how sure of itself a source model was trained to be.
-///
-/// Entropies that are all the same divide nowhere: nothing lies above the threshold then.
-fn entropy_threshold(mut shares: Vec<f64>) -> f64 {
-    shares.sort_by(f64::total_cmp);
-    let total: f64 = shares.iter().sum();
-    let count = shares.len();
-    let mut best = (f64::INFINITY, shares.last().copied().unwrap_or(1.0));
-    let mut below = 0.0;
-    for low in 1..count {
-        below += shares[low - 1];
-        let above = total - below;
-        let high = count - low;
-        if shares[low] <= shares[low - 1] {
-            continue;
-        }
-        // What the clusters leave unexplained, up to the sum of squares that every division shares.
-        let left = -below * below / low as f64 - above * above / high as f64;
-        if left < best.0 {
-            best = (left, (below / low as f64 + above / high as f64) / 2.0);
-        }
-    }
-    best.1
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn entropies_divide_between_their_two_groups() {
-        // Means 0.1 and 0.8 (by hand); the order does not matter.
-        let threshold = entropy_threshold(vec![0.9, 0.0, 0.1, 0.7, 0.2, 0.8]);
-        assert!((threshold - 0.45).abs() < 1e-12, "{threshold}");
-        // Nothing is unknown where all are alike, and an image or none divides nothing.
-        assert_eq!(entropy_threshold(vec![0.3; 5]), 0.3);
-        assert_eq!(entropy_threshold(vec![0.3]), 0.3);
-        assert_eq!(entropy_threshold(vec![]), 1.0);
-    }
-
-    #[test]
-    fn a_sure_model_is_judged_by_its_own_measure() {
-        // The same images, a model ten times as sure: the same ones are unknown.
-        let threshold = entropy_threshold(vec![0.0, 0.01, 0.07, 0.08]);
-        assert!(threshold > 0.01 && threshold < 0.07);
-        let undecided = by_entropy(&[0.95, 0.05], 0.1);
-        assert_eq!(undecided.label, 2, "unknown");
+    fn what_the_source_model_is_undecided_about_is_unknown() {
+        assert_eq!(by_entropy(&[0.95, 0.05], 0.1).label, 2);
         assert_eq!(by_entropy(&[1.0, 0.0], 0.1).label, 0);
     }
 

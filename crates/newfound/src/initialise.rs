@@ -14,10 +14,11 @@ use crate::discovery::{Discovery, Estimate, Kind, discover};
 use crate::error::{Error, Result};
 use crate::events::{Event, Stage};
 use crate::health::{self, FirstLayer};
+use crate::indecision;
 use crate::network::model::Description;
 use crate::network::{Head, Network, Parameters};
 use crate::run::{RunFolder, read_json, write_json};
-use crate::settle::with_spare;
+use crate::settle::{scale, with_spare};
 use crate::supply::{Inference, Outputs, TEST, TestViews, measure_statistics, views_of};
 use crate::weights::{self, Array};
 
@@ -128,12 +129,15 @@ impl Start {
         (network, parameters)
     }
 
-    /// The source model as it is, without private classes.
+    /// As it would be without any clustering: what the source model is [undecided](indecision) about is new, and the rest is of the classes that it says. Only which new
+    /// class an image would be is left to the clustering.
     pub fn of_source(&self, job: &Adaptation) -> Self {
+        let novelty = indecision::novelty(&self.source);
         Self {
-            clustering: self.source.clone(),
+            clustering: of_source(&self.source, &self.clustering, &novelty),
+            novelty: column(novelty),
             statistics: BTreeMap::new(),
-            head: job.model.head(),
+            head: job.model.head().extended(&self.head),
             ..self.clone()
         }
     }
@@ -397,6 +401,25 @@ pub(crate) fn private_mass(probabilities: &Array, known: usize) -> Vec<f32> {
     rows.map(|row| mass(row, known)).collect()
 }
 
+/// Known classes as the source model has them, new ones as the clustering does, in proportion to novelty: [N, C] and [N, K] → [N, K].
+fn of_source(source: &Array, clustering: &Array, novelty: &[f32]) -> Array {
+    let (known, classes) = (source.shape[1], clustering.shape[1]);
+    let mut values = Vec::with_capacity(clustering.values.len());
+    let rows = source.values.chunks_exact(known);
+    let rows = rows.zip(clustering.values.chunks_exact(classes));
+    for ((source, clustered), &new) in rows.zip(novelty) {
+        let new = if classes > known { new } else { 0.0 };
+        values.extend(source.iter().map(|p| (1.0 - new) * p));
+        let mut private = clustered[known..].to_vec();
+        scale(&mut private, new);
+        values.extend(private);
+    }
+    Array {
+        shape: clustering.shape.clone(),
+        values,
+    }
+}
+
 /// Values one below the other.
 pub(crate) fn column(values: Vec<f32>) -> Array {
     Array {
@@ -478,6 +501,48 @@ fn absence(names: &[&str], known: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn table(width: usize, values: &[f32]) -> Array {
+        Array {
+            shape: vec![values.len() / width, width],
+            values: values.to_vec(),
+        }
+    }
+
+    #[test]
+    fn without_the_clustering_known_classes_are_the_source_models() {
+        let source = table(2, &[0.75, 0.25, 0.5, 0.5, 0.0, 1.0]);
+        // The clustering has other ideas of the known classes, and nothing to say about new ones of the last image.
+        let clustering = table(
+            4,
+            &[0.0, 0.5, 0.5, 0.0, 0.2, 0.2, 0.15, 0.45, 1.0, 0.0, 0.0, 0.0],
+        );
+        let found = of_source(&source, &clustering, &[0.0, 1.0, 0.5]);
+        let wanted = [
+            0.75, 0.25, 0.0, 0.0, 0.0, 0.0, 0.25, 0.75, 0.0, 0.5, 0.25, 0.25,
+        ];
+        assert_eq!(found.shape, [3, 4]);
+        let close = |(a, b): (&f32, f32)| (a - b).abs() < 1e-6;
+        assert!(found.values.iter().zip(wanted).all(close), "{found:?}");
+        // Without new classes nothing is new, however undecided the model is.
+        let closed = of_source(&source, &source, &[0.0, 1.0, 0.5]);
+        assert_eq!(closed, source);
+    }
+
+    #[test]
+    fn a_head_gains_the_classes_of_another() {
+        let head = |values: &[f32], bias: &[f32]| Head {
+            prototypes: table(2, values),
+            bias: bias.to_vec(),
+        };
+        let other = head(&[9.0, 9.0, 3.0, 4.0, 5.0, 6.0], &[9.0, 0.2, 0.3]);
+        let found = head(&[1.0, 2.0], &[0.1]).extended(&other);
+        assert_eq!(
+            found,
+            head(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[0.1, 0.2, 0.3])
+        );
+        assert_eq!(found.clone().extended(&other), found);
+    }
 
     #[test]
     fn classes_that_seem_not_to_be_here_are_named() {

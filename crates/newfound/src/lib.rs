@@ -27,6 +27,8 @@ pub mod network;
 pub mod clustering;
 // How many new classes, and which images are new.
 pub mod discovery;
+// Which images the source model is undecided about.
+pub mod indecision;
 // The bank, the key queue, the label history.
 pub mod memory;
 // First probabilities, neighbours' consensus, complementary labels.
@@ -50,7 +52,6 @@ pub mod events;
 // What frozen layers make of images, kept on disk.
 pub mod cache;
 // Batches of views, ahead of the network.
-mod settle;
 pub mod supply;
 // Source training.
 pub mod train;
@@ -60,6 +61,8 @@ pub mod adapt;
 pub mod initialise;
 // Whether the result can be believed.
 pub mod health;
+// As many new classes as were counted, in one classifier.
+mod settle;
 // Predictions of the final model.
 pub mod outcome;
 // The run folder.

@@ -482,14 +482,15 @@ pub(crate) fn conclude(
     let health = signs.judge(start.known);
     job.observer.on(&Event::Judged(health.clone()));
     health.write(job.folder)?;
+    let as_it_started = |start: Start| {
+        let result = Finished::of(job, kept, start)?;
+        let united = result.united(job, &report);
+        result.settled(job, kept, united)
+    };
     let result = match health.predictions {
         Predictions::Adapted => result.settled(job, kept, united)?,
-        Predictions::Clustering => {
-            let result = Finished::of(job, kept, start.clone())?;
-            let united = result.united(job, &report);
-            result.settled(job, kept, united)?
-        }
-        Predictions::Source => Finished::of(job, kept, start.of_source(job))?,
+        Predictions::Clustering => as_it_started(start.clone())?,
+        Predictions::Source => as_it_started(start.of_source(job))?,
     };
     warn_if_all_is_unknown(&result.outcome.labels(), start.known, job.observer);
     Ok((health, result))

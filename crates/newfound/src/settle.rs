@@ -100,7 +100,7 @@ impl Verdicts<'_> {
 }
 
 /// Values in the same proportions that sum to `sum`; all the same if there are none.
-fn scale(values: &mut [f32], sum: f32) {
+pub(crate) fn scale(values: &mut [f32], sum: f32) {
     let now: f32 = values.iter().sum();
     match now > 0.0 {
         true => values.iter_mut().for_each(|p| *p = *p / now * sum),

@@ -81,7 +81,7 @@ pub enum Predictions {
     Adapted,
     /// Those of the model as it started, from the clustering: the adaptation went wrong, or known classes hardly fit.
     Clustering,
-    /// The source model's: there was nothing to start from.
+    /// The source model's, with new images where it is undecided: there was nothing to start from.
     Source,
 }
 

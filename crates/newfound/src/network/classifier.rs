@@ -97,6 +97,17 @@ impl Head {
         &self.prototypes.values[class * features..][..features]
     }
 
+    /// With the classes that another one has beyond these.
+    pub fn extended(mut self, other: &Self) -> Self {
+        let own = self.outputs();
+        for class in own..other.outputs() {
+            self.prototypes.values.extend(other.row(class));
+        }
+        self.bias.extend(&other.bias[own..]);
+        self.prototypes.shape[0] = other.outputs();
+        self
+    }
+
     /// As the named parameters of a [`Classifier`].
     pub fn into_arrays(self) -> [(String, Array); 3] {
         let gains = (0..self.outputs())

@@ -215,7 +215,9 @@ fn verdict(folder: &RunFolder) -> Result<Option<String>> {
             Predictions::Clustering => {
                 " The labels here are those of the model as it started, from the clustering."
             }
-            Predictions::Source => " The labels here are the source model's.",
+            Predictions::Source => {
+                " The labels here are the source model's, and what it is undecided about is new."
+            }
         };
         let stop = if verdict.ends_with('?') { "" } else { "." };
         format!("{verdict}{stop}{instead}")

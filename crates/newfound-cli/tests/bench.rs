@@ -85,6 +85,17 @@ fn tasks_are_run_scored_and_kept() {
     // Three ways in the legend, and in a row for each of two tasks.
     assert_eq!(svg.matches("<circle").count(), 9, "{svg}");
 
+    // Without known images there is no HOS: what there is, is drawn.
+    let unknown = [
+        &arguments[..],
+        &["--split", "office31-no-known", "--plot", "new.svg"],
+    ]
+    .concat();
+    run_in(here, &unknown);
+    let svg = fs::read_to_string(here.join("new.svg")).unwrap();
+    assert!(svg.contains("UNK, office31-no-known"), "{svg}");
+    assert_eq!(svg.matches("<circle").count(), 9, "{svg}");
+
     // A study, and requests that cannot work.
     let mut study = arguments.clone();
     let tasks = study.iter().position(|&word| word == "a2w,w2d").unwrap();

@@ -211,6 +211,16 @@ const WAYS: [(&str, &str); 4] = [
     ("refined", "adapted, neighbour-refined"),
 ];
 
+/// The figures of a way to predict, the first one above all.
+const FIGURES: [(&str, &str); 3] = [("hos", "HOS"), ("os_star", "OS*"), ("unk", "UNK")];
+
+/// The first figure that there is: without known or without new images there is no HOS.
+fn plotted(results: &Results) -> (&'static str, &'static str) {
+    let adapted = results.mean.get("adapted");
+    let there = |(figure, _): &&(&str, &str)| adapted.is_some_and(|of| of.contains_key(*figure));
+    *FIGURES.iter().find(there).unwrap_or(&FIGURES[0])
+}
+
 /// All tasks as a page of Markdown.
 fn table(results: &Results, tasks: &[Task], benchmark: Benchmark, split: Split) -> String {
     let names: Vec<String> = tasks.iter().map(Task::to_string).collect();
@@ -218,7 +228,7 @@ fn table(results: &Results, tasks: &[Task], benchmark: Benchmark, split: Split) 
     let heads: Vec<String> = names.iter().map(upper).collect();
     let all = benchmark.tasks();
     let mut text = String::new();
-    for (figure, title) in [("hos", "HOS"), ("os_star", "OS*"), ("unk", "UNK")] {
+    for (figure, title) in FIGURES {
         text += &format!("\n| {title} | {} | mean |\n", heads.join(" | "));
         text += &format!("|---|{}\n", "---|".repeat(names.len() + 1));
         for (way, name) in WAYS {
@@ -365,15 +375,16 @@ fn arrow(task: &Task) -> String {
 
 /// A row for each task.
 fn task_plot(results: &Results, tasks: &[Task], split: Split) -> DotChart {
+    let (figure, title) = plotted(results);
     let row = |task: &Task| DotRow {
         name: arrow(task),
         values: PLOTTED
             .iter()
-            .map(|(way, _)| dot(results.summary(&task.to_string(), way, "hos")))
+            .map(|(way, _)| dot(results.summary(&task.to_string(), way, figure)))
             .collect(),
     };
     DotChart {
-        title: format!("HOS, {split}"),
+        title: format!("{title}, {split}"),
         unit: "mean and standard deviation over seeds".into(),
         series: PLOTTED.iter().map(|(_, name)| name.to_string()).collect(),
         rows: tasks.iter().map(row).collect(),
@@ -382,15 +393,16 @@ fn task_plot(results: &Results, tasks: &[Task], split: Split) -> DotChart {
 
 /// A row for each variant; the source model, which none of them changes, is left out.
 fn study_plot(name: &str, all: &[(String, Results)], tasks: &[Task], split: Split) -> DotChart {
+    let (figure, title) = plotted(&all[0].1);
     let row = |(variant, results): &(String, Results)| DotRow {
         name: variant.clone(),
         values: PLOTTED[1..]
             .iter()
-            .map(|(way, _)| dot(results.mean.get(way).and_then(|of| of.get("hos")).copied()))
+            .map(|(way, _)| dot(results.mean.get(way).and_then(|of| of.get(figure)).copied()))
             .collect(),
     };
     DotChart {
-        title: format!("{name}: mean HOS of {} tasks, {split}", tasks.len()),
+        title: format!("{name}: mean {title} of {} tasks, {split}", tasks.len()),
         unit: "mean and standard deviation over seeds".into(),
         series: PLOTTED[1..]
             .iter()

@@ -95,6 +95,7 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<()> {
             );
             if row.doubt() > limit {
                 row.label.clear();
+                row.refined_label.clear();
                 abstained += 1;
             }
             terminal.data(&line(&row, args.format));

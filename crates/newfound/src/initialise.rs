@@ -230,8 +230,8 @@ pub(crate) fn arg_max(row: &[f32]) -> usize {
 
 /// Looks at the target, each with draws of its own.
 ///
-/// On the development split (12 runs) two have 93.4 HOS and five 93.9, calibration errors 7.8 and 7.7.
-const LOOKS: u64 = 5;
+/// What depends on the draws averages out. On the development split (18 runs) five have 92.9 HOS and 15 have 93.4, calibration errors 9.4 and 8.9.
+const LOOKS: u64 = 15;
 
 /// Features and clusters of the target, computed or, in a resumed run, read back.
 pub(crate) fn initialise(

@@ -296,10 +296,19 @@ impl Observer for Terminal {
                 let message = visible(message);
                 self.line(&format!("{} {message}", self.painted("warning:", "33;1")))
             }
-            Event::Caching { bytes, path } => {
+            Event::Caching {
+                bytes,
+                images,
+                found,
+                path,
+            } => {
                 let megabytes = *bytes as f64 / 1e6;
+                let found = match found {
+                    0 => String::new(),
+                    _ => format!(", {found} of {images} images as computed before"),
+                };
                 self.say(&format!(
-                    "caching     {megabytes:.0} MB of activations: {}",
+                    "caching     {megabytes:.0} MB of activations{found}: {}",
                     path.display()
                 ));
             }

@@ -5,7 +5,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{adaptation, outcome, run_in, training, workplace};
+use common::{adaptation, draw, outcome, results, run_in, training, workplace};
 
 /// The shape of a tensor in a safetensors file.
 fn shape(file: &Path, name: &str) -> Vec<u64> {
@@ -219,4 +219,33 @@ fn a_run_can_be_watched_and_looked_at_after_its_images_have_moved() {
     for name in ["run", "other", "seed"] {
         assert!(comparison.contains(name), "{name}");
     }
+}
+
+#[test]
+fn a_folder_that_has_grown_costs_only_the_images_that_are_new() {
+    let place = workplace();
+    let here = place.path();
+    let adapt = |out: &'static str, cache: &'static str| {
+        let more = ["--train", "head", "--cache", cache];
+        let (code, text) = outcome(here, &[&adaptation(out)[..], &more].concat());
+        assert_eq!(code, 0, "{text}");
+        text
+    };
+    assert!(!adapt("first", "cache").contains("as computed before"));
+    draw(&here.join("target"), 5..6, 7, true);
+    fs::remove_file(here.join("target/class-2/004.bmp")).unwrap();
+    let text = adapt("grown", "cache");
+    assert!(
+        text.contains("59 of 66 images as computed before"),
+        "{text}"
+    );
+    // To the same bits as if nothing had been there.
+    adapt("anew", "elsewhere");
+    for ((file, grown), (_, anew)) in results(&here.join("grown"))
+        .into_iter()
+        .zip(results(&here.join("anew")))
+    {
+        assert!(grown == anew, "{}", file.display());
+    }
+    assert!(!adapt("again", "cache").contains("caching"));
 }

@@ -81,6 +81,10 @@ pub enum Event {
     Caching {
         /// Size of the file.
         bytes: u64,
+        /// How many images it is of.
+        images: usize,
+        /// How many of them were computed before, for another list.
+        found: usize,
         /// Where.
         path: PathBuf,
     },

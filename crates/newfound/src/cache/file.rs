@@ -1,4 +1,5 @@
-//! A cached file: safetensors with two tensors, `test` [N, …] and `random` [N, views, …], written image by image.
+//! A cached file: safetensors with two tensors, `test` [N, …] and `random` [N, views, …], written image by image. Its metadata name the images by
+//! the hashes of their files.
 
 use std::fs;
 use std::io::{Seek, SeekFrom, Write};
@@ -66,12 +67,13 @@ impl Layout {
         self.images as u64 * (self.test_row() + self.random_row()) as u64
     }
 
-    /// Length and header of a safetensors file.
-    fn header(&self) -> Vec<u8> {
+    /// Length and header of a safetensors file with images of these hashes.
+    fn header(&self, hashes: &[String]) -> Vec<u8> {
         let [a, b, c] = self.shape;
         let test_end = self.images * self.test_row();
         let end = test_end + self.images * self.random_row();
         let mut header = serde_json::json!({
+            "__metadata__": {IMAGES: hashes.join(" ")},
             "test": {"dtype": "F32", "shape": [self.images, a, b, c], "data_offsets": [0, test_end]},
             "random": {
                 "dtype": self.precision.name(),
@@ -89,9 +91,13 @@ impl Layout {
     }
 }
 
+/// The entry of the metadata with the hashes of the images, in order.
+const IMAGES: &str = "images";
+
 /// A file on its way.
-pub(super) struct File {
+pub(super) struct File<'a> {
     layout: Layout,
+    hashes: &'a [String],
     path: PathBuf,
     part: PathBuf,
     file: fs::File,
@@ -100,12 +106,12 @@ pub(super) struct File {
     found: u64,
 }
 
-impl File {
+impl<'a> File<'a> {
     /// Starts a file, or goes on with one that was interrupted.
-    pub(super) fn go_on(path: &Path, layout: Layout) -> Result<Self> {
+    pub(super) fn go_on(path: &Path, layout: Layout, hashes: &'a [String]) -> Result<Self> {
         let part = path.with_extension("part");
         let io = |source| Error::io("write to the cache", &part, source);
-        let header = layout.header();
+        let header = layout.header(hashes);
         let mut file = fs::OpenOptions::new()
             .read(true)
             .write(true)
@@ -123,6 +129,7 @@ impl File {
         let length = file.metadata().map_err(io)?.len();
         Ok(Self {
             layout,
+            hashes,
             path: path.to_path_buf(),
             file,
             header: header.len() as u64,
@@ -179,7 +186,7 @@ impl File {
         drop(self.file);
         let renamed = fs::rename(&self.part, &self.path);
         // Another run with the same images may have been faster; its file is as good as ours.
-        match (Kept::open(&self.path, self.layout)?, renamed) {
+        match (Kept::open(&self.path, self.layout, self.hashes)?, renamed) {
             (Some(kept), _) => Ok(kept),
             (None, Err(source)) => Err(io(source)),
             (None, Ok(())) => {
@@ -200,22 +207,35 @@ pub struct Kept {
 
 impl Kept {
     /// Opens a file; none if it is not there, or not what its name promises.
-    pub(super) fn open(path: &Path, layout: Layout) -> Result<Option<Self>> {
-        let Ok(file) = fs::File::open(path) else {
-            return Ok(None);
+    pub(super) fn open(path: &Path, layout: Layout, hashes: &[String]) -> Result<Option<Self>> {
+        Ok(map(path)?.and_then(|map| Self::checked(map, layout, hashes)))
+    }
+
+    /// Opens a file of any images with such views, and says which images these are; none if it is not one.
+    pub(super) fn of_others(path: &Path, layout: Layout) -> Option<(Self, Vec<String>)> {
+        let map = map(path).ok()??;
+        let length = u64::from_le_bytes(*map.first_chunk()?);
+        let end = usize::try_from(length).ok()?.checked_add(8)?;
+        let header: serde_json::Value = serde_json::from_slice(map.get(8..end)?).ok()?;
+        let hashes = header["__metadata__"][IMAGES].as_str()?.split(' ');
+        let hashes: Vec<String> = hashes.map(String::from).collect();
+        let layout = Layout {
+            images: hashes.len(),
+            ..layout
         };
-        // SAFETY: the map is only read. Files of the cache are renamed into place when whole and never written to again;
-        // someone who cuts one short while it is in use would end the program, as with any mapped file.
-        let map = unsafe { Mmap::map(&file) }
-            .map_err(|source| Error::io("read the cache", path, source))?;
-        let header = layout.header();
+        let kept = Self::checked(map, layout, &hashes)?;
+        Some((kept, hashes))
+    }
+
+    fn checked(map: Mmap, layout: Layout, hashes: &[String]) -> Option<Self> {
+        let header = layout.header(hashes);
         let length = header.len() as u64 + layout.bytes();
         let whole = map.len() as u64 == length && map.starts_with(&header);
-        Ok(whole.then_some(Self {
+        whole.then_some(Self {
             layout,
             map,
             header: header.len(),
-        }))
+        })
     }
 
     pub(super) fn layout(&self) -> Layout {
@@ -254,6 +274,18 @@ impl Kept {
     }
 }
 
+/// A file in memory; none if it cannot be opened.
+fn map(path: &Path) -> Result<Option<Mmap>> {
+    let Ok(file) = fs::File::open(path) else {
+        return Ok(None);
+    };
+    // SAFETY: the map is only read. Files of the cache are renamed into place when whole and never written to again;
+    // someone who cuts one short while it is in use would end the program, as with any mapped file.
+    let map = unsafe { Mmap::map(&file) };
+    map.map(Some)
+        .map_err(|source| Error::io("read the cache", path, source))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -274,25 +306,33 @@ mod tests {
         (first..first + count).map(row).collect()
     }
 
+    fn hashes() -> Vec<String> {
+        (0..LAYOUT.images).map(|i| format!("{i:032x}")).collect()
+    }
+
     fn slices(rows: &[Vec<f32>]) -> Vec<&[f32]> {
         rows.iter().map(Vec::as_slice).collect()
     }
 
     #[test]
     fn what_is_written_in_parts_is_read_whole() {
+        let all = hashes();
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("a.safetensors");
-        let mut file = File::go_on(&path, LAYOUT).unwrap();
+        let mut file = File::go_on(&path, LAYOUT, &all).unwrap();
         assert_eq!((file.test_images(), file.random_images()), (0, 0));
         file.put_test(0, &slices(&rows(0, 3, 4))).unwrap();
         drop(file);
-        assert!(Kept::open(&path, LAYOUT).unwrap().is_none(), "not yet");
-        let mut file = File::go_on(&path, LAYOUT).unwrap();
+        assert!(
+            Kept::open(&path, LAYOUT, &all).unwrap().is_none(),
+            "not yet"
+        );
+        let mut file = File::go_on(&path, LAYOUT, &all).unwrap();
         assert_eq!((file.test_images(), file.random_images()), (3, 0));
         file.put_test(3, &slices(&rows(3, 2, 4))).unwrap();
         file.put_random(0, &slices(&rows(0, 2, 12))).unwrap();
         drop(file);
-        let mut file = File::go_on(&path, LAYOUT).unwrap();
+        let mut file = File::go_on(&path, LAYOUT, &all).unwrap();
         assert_eq!((file.test_images(), file.random_images()), (5, 2));
         file.put_random(2, &slices(&rows(2, 3, 12))).unwrap();
         let kept = file.finish().unwrap();
@@ -314,19 +354,58 @@ mod tests {
 
     #[test]
     fn a_part_of_another_file_is_not_gone_on_with() {
+        let all = hashes();
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("a.safetensors");
-        let mut file = File::go_on(&path, LAYOUT).unwrap();
+        let mut file = File::go_on(&path, LAYOUT, &all).unwrap();
         file.put_test(0, &slices(&rows(0, 5, 4))).unwrap();
         drop(file);
         let other = Layout {
             random: 2,
             ..LAYOUT
         };
-        assert_eq!(File::go_on(&path, other).unwrap().test_images(), 0);
+        assert_eq!(File::go_on(&path, other, &all).unwrap().test_images(), 0);
         // A file that is too short, or of something else, is as good as none.
         fs::write(&path, b"short").unwrap();
-        assert!(Kept::open(&path, LAYOUT).unwrap().is_none());
+        assert!(Kept::open(&path, LAYOUT, &all).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_file_says_which_images_it_is_of() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("a.safetensors");
+        let all = hashes();
+        let mut file = File::go_on(&path, LAYOUT, &all).unwrap();
+        file.put_test(0, &slices(&rows(0, 5, 4))).unwrap();
+        file.put_random(0, &slices(&rows(0, 5, 12))).unwrap();
+        drop(file.finish().unwrap());
+        // Whoever looks for other images does not know how many these are.
+        let other = Layout {
+            images: 99,
+            ..LAYOUT
+        };
+        let (kept, found) = Kept::of_others(&path, other).unwrap();
+        assert_eq!((kept.layout(), found), (LAYOUT, all));
+        assert!(Kept::open(&path, LAYOUT, &hashes()[1..]).unwrap().is_none());
+        let shape = [2, 2, 1];
+        assert!(Kept::of_others(&path, Layout { shape, ..LAYOUT }).is_none());
+        // Files that lie about their header, their length or their images are passed over.
+        let bytes = fs::read(&path).unwrap();
+        let refused = |bytes: &[u8]| {
+            fs::write(&path, bytes).unwrap();
+            Kept::of_others(&path, LAYOUT).is_none()
+        };
+        assert!(!refused(&bytes));
+        assert!(refused(&bytes[..bytes.len() - 1]) && refused(&bytes[..5]) && refused(b""));
+        let mut long = bytes.clone();
+        long[..8].copy_from_slice(&u64::MAX.to_le_bytes());
+        assert!(refused(&long));
+        let mut fewer = bytes.clone();
+        let at = fewer
+            .windows(33)
+            .position(|w| w == b" 00000000000000000000000000000004");
+        fewer[at.unwrap()] = b'x';
+        assert!(refused(&fewer));
     }
 
     fn listing(folder: &Path) -> Vec<String> {

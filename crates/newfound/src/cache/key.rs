@@ -1,18 +1,18 @@
-//! The name of a cached file: a hash of all that its content is a function of.
+//! The name of a cached file: hashes of all that its content is a function of.
 
 use super::Wanted;
 use crate::network::{Parameters, Part, download};
 
 /// Changed whenever the same inputs give other numbers.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
-/// The file for these images, views and frozen weights.
-pub(super) fn name(wanted: &Wanted) -> String {
+/// How the names of all files begin that hold the same views of images, seen by the same frozen weights.
+pub(super) fn prefix(wanted: &Wanted) -> String {
     let description = wanted.description;
     let architecture = description.architecture;
     let mut hasher = blake3::Hasher::new();
     let text = format!(
-        "{VERSION} {:?} {:?} {:?} {:?} {:?} {:?} {:?}\n{}",
+        "{VERSION} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
         wanted.network.engine(),
         architecture.backbone,
         architecture.stride,
@@ -20,11 +20,16 @@ pub(super) fn name(wanted: &Wanted) -> String {
         description.geometry,
         description.normalisation,
         wanted.plan,
-        wanted.hashes.join("\n"),
     );
     hasher.update(text.as_bytes());
     frozen(wanted.parameters, wanted.frontier, &mut hasher);
-    format!("{}.safetensors", &hasher.finalize().to_hex()[..32])
+    hasher.finalize().to_hex()[..32].to_string()
+}
+
+/// The file for these images.
+pub(super) fn name(prefix: &str, hashes: &[String]) -> String {
+    let images = blake3::hash(hashes.join("\n").as_bytes()).to_hex();
+    format!("{prefix}-{}.safetensors", &images[..32])
 }
 
 /// Every weight and statistic before the frontier.

@@ -3,9 +3,11 @@
 //! With `train = head` or `last-stage` the first layers never change. Their output for a fixed set of random views of each
 //! image is computed once; every epoch, and every later run with the same frozen weights, images and views, reads it back.
 
+mod earlier;
 mod file;
 mod key;
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use burn::tensor::{Device, Tensor, TensorData};
@@ -16,11 +18,12 @@ use crate::error::{Error, Result};
 use crate::events::{Event, Observer, Stage};
 use crate::images::ImageList;
 use crate::network::model::Description;
-use crate::network::{Network, Parameters, Part, Pass, download};
+use crate::network::{Engine, Network, Parameters, Part, Pass, download};
 use crate::random::Stream;
 use crate::supply::{STRONG, TEST, WEAK, numbered_views, tensors, views_of};
 use crate::views::prefetch;
 
+use earlier::Earlier;
 use file::{File, Layout};
 
 /// Rows per pass through the frozen layers: as many as a prediction has, so that both give the same bits.
@@ -132,27 +135,36 @@ pub fn activations(wanted: &Wanted) -> Result<Activations> {
             Part::Bottleneck | Part::Classifier => Precision::Single,
         },
     };
-    let path = wanted.folder.join(key::name(wanted));
+    let prefix = key::prefix(wanted);
+    let path = wanted.folder.join(key::name(&prefix, wanted.hashes));
     let plan = wanted.plan;
-    if let Some(kept) = Kept::open(&path, layout)? {
+    if let Some(kept) = Kept::open(&path, layout, wanted.hashes)? {
         return Ok(Activations { kept, plan });
     }
+    let earlier = match wanted.network.engine() {
+        Engine::Cpu => Earlier::find(wanted.folder, &prefix, layout),
+        // What is in a batch beside an image may change its last digits: a run must not depend on what was computed before it.
+        Engine::Burn => Earlier::none(),
+    };
     std::fs::create_dir_all(wanted.folder)
         .map_err(|source| Error::io("make the cache's folder", wanted.folder, source))?;
     wanted.observer.on(&Event::Caching {
         bytes: layout.bytes(),
+        images: layout.images,
+        found: wanted.hashes.iter().filter(|h| earlier.has(h)).count(),
         path: path.clone(),
     });
-    let mut file = File::go_on(&path, layout)?;
-    compute(wanted, &mut file)?;
+    let mut file = File::go_on(&path, layout, wanted.hashes)?;
+    compute(wanted, &earlier, &mut file)?;
     let kept = file.finish()?;
     Ok(Activations { kept, plan })
 }
 
 /// Test views first, in the batches of a prediction; then the random views of one image after the other.
-fn compute(wanted: &Wanted, file: &mut File) -> Result<()> {
+fn compute(wanted: &Wanted, earlier: &Earlier, file: &mut File) -> Result<()> {
     let Wanted {
         images,
+        hashes,
         plan,
         observer,
         ..
@@ -161,82 +173,107 @@ fn compute(wanted: &Wanted, file: &mut File) -> Result<()> {
     let stage = Stage::Caching;
     let total = images.len() * (1 + random);
     observer.on(&Event::Began { stage, total });
-    let batches = |from: usize, size: usize| -> Vec<Vec<usize>> {
-        let left: Vec<usize> = (from..images.len()).collect();
-        left.chunks(size).map(<[usize]>::to_vec).collect()
-    };
+    let advanced = |done| observer.on(&Event::Advanced { stage, done });
     let pass = Pass::evaluation();
-    let from = file.test_images() / BATCH * BATCH;
+
+    let spans = spans(hashes, file.test_images(), BATCH, earlier);
     let test = |&image: &usize| views_of(images, image, &[TEST], wanted.description, [0, 0]);
-    through(
-        wanted,
-        &batches(from, BATCH),
-        test,
-        1,
-        &pass,
-        |first, rows| {
-            file.put_test(first, rows)?;
-            observer.on(&Event::Advanced {
-                stage,
-                done: first + rows.len(),
-            });
-            Ok(())
-        },
-    )?;
-    let per_batch = (BATCH / random.max(1)).max(1);
-    let views = [vec![WEAK; plan.weak], vec![STRONG; plan.strong]].concat();
-    let rendered = |&image: &usize| {
-        let hash = &wanted.hashes[image];
-        numbered_views(images, image, &views, wanted.description, plan.seed, hash)
-    };
-    let from = file.random_images() / per_batch * per_batch;
-    through(
-        wanted,
-        &batches(from, per_batch),
-        rendered,
-        random,
-        &pass,
-        |first, rows| {
+    let known = |image: usize| earlier.test(&hashes[image]);
+    through(wanted, &spans, test, known, &pass, |first, rows| {
+        file.put_test(first, rows)?;
+        advanced(first + rows.len());
+        Ok(())
+    })?;
+    if random > 0 {
+        let per_batch = (BATCH / random).max(1);
+        let views = [vec![WEAK; plan.weak], vec![STRONG; plan.strong]].concat();
+        let rendered = |&image: &usize| {
+            let hash = &hashes[image];
+            numbered_views(images, image, &views, wanted.description, plan.seed, hash)
+        };
+        let known = |image: usize| earlier.random(&hashes[image]);
+        let spans = self::spans(hashes, file.random_images(), per_batch, earlier);
+        through(wanted, &spans, rendered, known, &pass, |first, rows| {
             file.put_random(first, rows)?;
-            observer.on(&Event::Advanced {
-                stage,
-                done: images.len() + (first + rows.len()) * random,
-            });
+            advanced(images.len() + (first + rows.len()) * random);
             Ok(())
-        },
-    )?;
+        })?;
+    }
     observer.on(&Event::Ended { stage });
     Ok(())
 }
 
-/// Runs batches of images through the frozen layers; `keep` gets the first image of each and one row per image.
+/// Images in a row, of which those that no earlier file has go through the network together.
+#[derive(Debug, PartialEq)]
+struct Span {
+    images: Range<usize>,
+    missing: Vec<usize>,
+}
+
+/// So many times as many images as a batch has are written at once, at most.
+const LONGEST: usize = 8;
+
+/// All images from one on, cut so that no span misses more than `batch` of them.
+fn spans(hashes: &[String], from: usize, batch: usize, earlier: &Earlier) -> Vec<Span> {
+    // Where a batch would begin if none had been there: what is computed twice is so in the same company.
+    let mut images = from / batch * batch..hashes.len();
+    let mut spans = Vec::new();
+    while !images.is_empty() {
+        let mut missing = Vec::new();
+        let start = images.start;
+        while !images.is_empty() && missing.len() < batch && images.start - start < LONGEST * batch
+        {
+            let image = images.start;
+            images.start += 1;
+            if !earlier.has(&hashes[image]) {
+                missing.push(image);
+            }
+        }
+        let images = start..images.start;
+        spans.push(Span { images, missing });
+    }
+    spans
+}
+
+/// Runs what is missing of each span through the frozen layers; `known` gives the rest, and `keep` gets the first image of each span and one row per
+/// image.
 fn through(
     wanted: &Wanted,
-    batches: &[Vec<usize>],
+    spans: &[Span],
     make: impl Fn(&usize) -> Result<Vec<f32>> + Sync,
-    views: usize,
+    known: impl Fn(usize) -> Vec<f32>,
     pass: &Pass,
     mut keep: impl FnMut(usize, &[&[f32]]) -> Result<()>,
 ) -> Result<()> {
-    if views == 0 {
-        return Ok(());
-    }
     let side = wanted.description.geometry.crop as usize;
     let size = 3 * side * side;
-    prefetch(batches, 2, make, |mut made| {
-        batches.iter().try_for_each(|batch| {
-            let rendered = made.next().expect("a batch for every batch asked for")?;
-            let rows: Vec<Vec<f32>> = rendered
-                .iter()
-                .flat_map(|image| image.chunks_exact(size).map(<[f32]>::to_vec))
-                .collect();
-            let [input] = tensors(&rows, side, wanted.device);
-            let frozen = wanted
-                .network
-                .frozen(wanted.parameters, input, wanted.frontier, pass);
-            let values = download(frozen);
-            let per_image: Vec<&[f32]> = values.chunks_exact(values.len() / batch.len()).collect();
-            keep(batch[0], &per_image)?;
+    let missing = spans.iter().map(|span| span.missing.clone());
+    let batches: Vec<Vec<usize>> = missing.filter(|missing| !missing.is_empty()).collect();
+    prefetch(&batches, 2, make, |mut made| {
+        spans.iter().try_for_each(|Span { images, missing }| {
+            let mut values = vec![];
+            if !missing.is_empty() {
+                let rendered = made.next().expect("a batch for every batch asked for")?;
+                let rows: Vec<Vec<f32>> = rendered
+                    .iter()
+                    .flat_map(|image| image.chunks_exact(size).map(<[f32]>::to_vec))
+                    .collect();
+                let [input] = tensors(&rows, side, wanted.device);
+                let frozen = wanted
+                    .network
+                    .frozen(wanted.parameters, input, wanted.frontier, pass);
+                values = download(frozen);
+            }
+            let mut computed = values.chunks_exact((values.len() / missing.len().max(1)).max(1));
+            let found = images.clone().filter(|image| !missing.contains(image));
+            let found: Vec<Vec<f32>> = found.map(&known).collect();
+            let mut found = found.iter().map(Vec::as_slice);
+            let rows = images.clone().map(|image| match missing.contains(&image) {
+                true => computed.next().expect("a row for each image"),
+                false => found.next().expect("a row for each image"),
+            });
+            let rows: Vec<&[f32]> = rows.collect();
+            keep(images.start, &rows)?;
             if wanted.observer.stop_requested() {
                 return Err(Error::failed(
                     "stopped as asked; what was computed is kept in the cache",
@@ -294,5 +331,37 @@ mod tests {
         let single = Plan { strong: 1, ..plan };
         let [_, query, key] = choose(single, 1, 5, 0);
         assert_eq!((query, key), (View::Strong(0), View::Strong(0)));
+    }
+
+    #[test]
+    fn a_span_misses_no_more_than_a_batch() {
+        let names = ["a", "b", "c", "d", "e", "f", "g"].map(String::from);
+        let cut = |from: usize, batch: usize, earlier: &[&str]| {
+            let spans = spans(&names, from, batch, &Earlier::of(earlier));
+            let ends = spans
+                .windows(2)
+                .all(|w| w[0].images.end == w[1].images.start);
+            assert!(ends && spans.last().is_none_or(|last| last.images.end == 7));
+            let parts = spans.into_iter().map(|s| (s.images.start, s.missing));
+            parts.collect::<Vec<_>>()
+        };
+        // Nothing is there: the batches of a prediction. Three images were written: the second batch is made again.
+        let whole = [
+            (0, vec![0, 1]),
+            (2, vec![2, 3]),
+            (4, vec![4, 5]),
+            (6, vec![6]),
+        ];
+        assert_eq!(cut(0, 2, &[]), whole);
+        assert_eq!(cut(3, 2, &[]), whole[1..]);
+        assert_eq!(
+            cut(0, 2, &["a", "c", "g", "elsewhere"]),
+            [(0, vec![1, 3]), (4, vec![4, 5]), (6, vec![])]
+        );
+        assert_eq!(
+            cut(0, 2, &["a", "b", "c", "d", "e", "f", "g"]),
+            [(0, vec![])]
+        );
+        assert_eq!(cut(7, 2, &[]), [(6, vec![6])]);
     }
 }

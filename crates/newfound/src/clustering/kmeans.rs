@@ -70,11 +70,11 @@ pub fn k_means(features: Tensor<2>, options: &KMeansOptions, seed: u64) -> Clust
     (0..options.restarts.max(1))
         .map(|restart| {
             let mut draws = Stream::new(seed, "k-means", &[restart as u64]);
-            lloyd(
-                &features,
-                plus_plus(&features, options.clusters, &mut draws),
-                options,
-            )
+            let squares = row_squares(&features);
+            let away = |images: &[usize]| distances(&features, &squares, images);
+            let first = plus_plus(count, options.clusters, &mut draws, away);
+            let first = rows(&first, &features.device());
+            lloyd(&features, features.clone().select(0, first), options)
         })
         .reduce(|best, next| {
             if next.inertia < best.inertia {
@@ -118,24 +118,23 @@ fn row_squares(features: &Tensor<2>) -> Vec<f32> {
     download(features.clone().square().sum_dim(1))
 }
 
-/// K different images as first centroids, far from each other.
-fn plus_plus(features: &Tensor<2>, clusters: usize, draws: &mut Stream) -> Tensor<2> {
-    let [count, _] = features.dims();
-    let squares = row_squares(features);
+/// K different images as first centroids, far from each other. `distances` gives the squared distances of all images to each of some.
+pub(crate) fn plus_plus(
+    count: usize,
+    clusters: usize,
+    draws: &mut Stream,
+    distances: impl Fn(&[usize]) -> Vec<Vec<f64>>,
+) -> Vec<usize> {
     let candidates_per_centre = 2 + (clusters as f64).ln() as usize;
     let mut chosen = vec![draws.below(count as u64) as usize];
     let mut nearest = vec![f64::INFINITY; count];
-    shrink(&mut nearest, &distances(features, &squares, &chosen)[0]);
+    shrink(&mut nearest, &distances(&chosen)[0]);
     while chosen.len() < clusters {
         let candidates: Vec<usize> = (0..candidates_per_centre)
             .map(|_| proportional(&nearest, draws.unit()))
             .collect();
         let (mut best, mut best_total, mut best_nearest) = (candidates[0], f64::INFINITY, vec![]);
-        for (&candidate, distance) in
-            candidates
-                .iter()
-                .zip(distances(features, &squares, &candidates))
-        {
+        for (&candidate, distance) in candidates.iter().zip(distances(&candidates)) {
             let mut with = nearest.clone();
             shrink(&mut with, &distance);
             let total: f64 = with.iter().sum();
@@ -146,9 +145,7 @@ fn plus_plus(features: &Tensor<2>, clusters: usize, draws: &mut Stream) -> Tenso
         chosen.push(best);
         nearest = best_nearest;
     }
-    features
-        .clone()
-        .select(0, rows(&chosen, &features.device()))
+    chosen
 }
 
 /// Squared distances of all images to each of some images.
@@ -200,7 +197,7 @@ fn lloyd(features: &Tensor<2>, mut centroids: Tensor<2>, options: &KMeansOptions
         if labels == previous {
             break;
         }
-        centroids = means(features, &labels, options);
+        centroids = means(features, &labels, options.clusters, options.geometry);
         previous = labels;
     }
     let (labels, distances) = assign(features, &centroids);
@@ -212,7 +209,7 @@ fn lloyd(features: &Tensor<2>, mut centroids: Tensor<2>, options: &KMeansOptions
 }
 
 /// Gives each empty cluster the image farthest from its centroid, out of a cluster that can spare one.
-fn fill_empty(labels: &mut [usize], mut distances: Vec<f64>, clusters: usize) {
+pub(crate) fn fill_empty(labels: &mut [usize], mut distances: Vec<f64>, clusters: usize) {
     let mut sizes = vec![0usize; clusters];
     labels.iter().for_each(|&label| sizes[label] += 1);
     for empty in 0..clusters {
@@ -229,11 +226,16 @@ fn fill_empty(labels: &mut [usize], mut distances: Vec<f64>, clusters: usize) {
 }
 
 /// The mean of each cluster's features: one product of the membership matrix with the features.
-fn means(features: &Tensor<2>, labels: &[usize], options: &KMeansOptions) -> Tensor<2> {
-    let membership = indicator(rows(labels, &features.device()), options.clusters).float(); // [N, K]
+pub(crate) fn means(
+    features: &Tensor<2>,
+    labels: &[usize],
+    clusters: usize,
+    geometry: KMeans,
+) -> Tensor<2> {
+    let membership = indicator(rows(labels, &features.device()), clusters).float(); // [N, K]
     let sizes = membership.clone().sum_dim(0).transpose(); // [K, 1]
     let means = membership.transpose().matmul(features.clone()) / sizes;
-    match options.geometry {
+    match geometry {
         KMeans::Spherical => normalise_rows(means),
         KMeans::Euclidean => means,
     }

@@ -7,5 +7,6 @@ mod prototypes;
 
 pub use grouping::{Grouping, KnownClusters, one_to_one, several};
 pub use kmeans::{Clusters, KMeans, KMeansOptions, assign, k_means};
+pub(crate) use kmeans::{fill_empty, means, plus_plus};
 pub use matching::{Match, Matching, match_prototypes};
 pub use prototypes::{SharedPrototypes, extend, ordered_centroids};

@@ -4,11 +4,11 @@
 //! with too many, a class is cut, and images of one cluster lie among those of the next. Clusters judged by
 //! the features that made them would always look good.
 
-use burn::tensor::Tensor;
+use burn::tensor::{Device, Tensor};
 
 use super::Target;
 use super::consensus::Opinion;
-use super::division::divide;
+use super::division::Cosines;
 use super::evidence::{averages, means};
 use super::rows::{Rows, dot};
 use crate::adapt::matrix;
@@ -41,16 +41,16 @@ struct Division {
 impl Layers {
     /// # Shapes
     ///
-    /// `features` [N, D] of unit length, `body` [N, ·]
-    pub fn of(features: &Rows, body: &Tensor<2>, known: usize, seed: u64) -> Self {
+    /// `features` [N, D] of unit length, `body` of N images
+    pub fn of(features: &Rows, body: &Cosines, known: usize, seed: u64, device: &Device) -> Self {
         let most = (features.len() / IMAGES_PER_CLASS).max(known + 1);
         // Other draws than those of the fine clusterings.
         let seed = seed.wrapping_add(1 << 32);
         let divided: Vec<(usize, Vec<usize>)> = numbers(known, most)
             .into_iter()
-            .map(|clusters| (clusters, divide(body, clusters, seed)))
+            .map(|clusters| (clusters, body.divide(clusters, seed)))
             .collect();
-        let uploaded = matrix(&features.array(), &body.device());
+        let uploaded = matrix(&features.array(), device);
         let fit = |(clusters, labels): &(usize, Vec<usize>)| {
             silhouette(features, &uploaded, labels, *clusters)
         };

@@ -25,7 +25,7 @@ mod layers;
 mod presence;
 mod rows;
 
-use burn::tensor::{Device, Tensor};
+use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
 pub use consensus::Consensus;
@@ -37,7 +37,7 @@ use crate::adapt::matrix;
 use crate::weights::Array;
 use consensus::{Neighbourhoods, Opinion};
 use count::Findings;
-use division::divide;
+use division::Cosines;
 use evidence::FineClustering;
 use images::Images;
 use layers::Layers;
@@ -172,10 +172,11 @@ pub fn discover(
 struct Scene {
     target: Target,
     prototypes: Rows,
-    /// Features of the model and of its body, with equal say: [N, ·].
-    both: Tensor<2>,
-    /// Features of the body: [N, ·].
-    body: Tensor<2>,
+    /// By features of the model and of its body, with equal say.
+    both: Cosines,
+    /// By features of the body.
+    body: Cosines,
+    device: Device,
     neighbourhoods: Neighbourhoods,
     /// What speaks for each image by itself, and the opinion that makes.
     images: Images,
@@ -213,8 +214,9 @@ impl Scene {
         let alignment = presence::alignment(&smooth, &prototypes);
         let presence = presence::presence(&images.best, alignment);
         Self {
-            both,
-            body: matrix(&target.body.array(), device),
+            both: Cosines::of(&both),
+            body: Cosines::of(&matrix(&target.body.array(), device)),
+            device: device.clone(),
             alone: images.opinion(&neighbourhoods),
             images,
             neighbourhoods,
@@ -246,7 +248,13 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     fn new(scene: &'a Scene, seed: u64) -> Self {
         let (target, prototypes) = (&scene.target, &scene.prototypes);
-        let layers = Layers::of(&target.features, &scene.body, prototypes.len(), seed);
+        let layers = Layers::of(
+            &target.features,
+            &scene.body,
+            prototypes.len(),
+            seed,
+            &scene.device,
+        );
         Self {
             matched: layers.opinion(target, prototypes),
             layers,
@@ -285,7 +293,7 @@ impl<'a> Search<'a> {
             .iter()
             .map(|each| {
                 let clusters = ((each * classes).round() as usize).clamp(2, most);
-                let labels = divide(&self.scene.both, clusters, self.seed);
+                let labels = self.scene.both.divide(clusters, self.seed);
                 FineClustering::new(target, labels, clusters, prototypes)
             })
             .collect();

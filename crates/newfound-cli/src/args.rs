@@ -311,8 +311,9 @@ pub struct BenchArgs {
     /// Number of seeds, of source training and adaptation, counted up from --seed.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seeds: u64,
-    /// One of the paper's studies instead of the defaults: ablation, private, uncertainty, selection, contrast, complementary,
-    /// diversity, shared-prototypes, batch-norm, matching, k-means, bank-temperature, ema or neighbours.
+    /// A study instead of the defaults: of the paper's choices, ablation, private, uncertainty, selection, contrast, complementary,
+    /// diversity, shared-prototypes, batch-norm, matching, k-means, bank-temperature, ema or neighbours; of the verdict, broken (set-ups
+    /// broken on purpose).
     #[arg(long, value_name = "NAME")]
     pub study: Option<String>,
     /// Write all figures to this file.

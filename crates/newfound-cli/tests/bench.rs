@@ -107,6 +107,40 @@ fn tasks_are_run_scored_and_kept() {
         text.contains("| selection=and |") && text.contains("| selection=or |"),
         "{text}"
     );
+    // Set-ups broken on purpose are what they are called, and leave nothing behind.
+    let at = study.len() - 1;
+    study[at] = "broken";
+    let seeds = study.iter().position(|&word| word == "2").unwrap();
+    // The first 2 is the number of epochs.
+    let seeds = seeds + 1 + study[seeds + 1..].iter().position(|&w| w == "2").unwrap();
+    study[seeds] = "1";
+    let text = String::from_utf8(run_in(here, &study).stdout).unwrap();
+    for name in ["as it should be", "labels shuffled", "target of noise"] {
+        assert!(
+            text.contains(&format!("| {name} | harmful (source): ")),
+            "{text}"
+        );
+    }
+    let results = read();
+    let run = |name: &str| results[name]["tasks"][0].clone();
+    let contrast = |name: &str| run(name)["health"]["signs"]["contrast"].as_f64().unwrap();
+    let proper = contrast("as it should be");
+    assert!(contrast("pixels 0–255") > 1000.0 * proper);
+    let forgotten = contrast("mean and deviation forgotten");
+    assert!(forgotten < 0.5 * proper, "{forgotten} {proper}");
+    assert_eq!(contrast("labels shuffled"), proper);
+    let images = |name: &str| {
+        let classes = run(name)["adapted"]["per_class"].clone();
+        let classes = classes.as_array().unwrap().iter();
+        classes
+            .map(|class| class["images"].as_u64().unwrap())
+            .sum::<u64>()
+    };
+    assert_eq!(images("target of noise"), 10 * 21);
+    let left = fs::read_dir(here.join("kept/records")).unwrap();
+    let mut left = left.map(|entry| entry.unwrap().path());
+    assert!(left.all(|path| path.is_file()));
+
     for (more, word) in [
         (["--study", "colours"], "ablation"),
         (["--tasks", "a2c"], "w2d"),

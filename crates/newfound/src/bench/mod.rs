@@ -3,6 +3,7 @@
 //! A task is trained, adapted and scored by the same functions as anybody's images. The last epoch counts; no figure is
 //! chosen by labels.
 
+mod damage;
 mod data;
 mod published;
 mod record;
@@ -11,6 +12,7 @@ mod study;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+pub use damage::Damage;
 pub use data::{Benchmark, Task};
 pub use published::{Published, published};
 pub use record::{Record, Results, Ways};
@@ -62,19 +64,29 @@ pub fn run(
         seed,
         ..variant.config.clone()
     };
-    let images = request.benchmark.folder(request.root, task.target)?;
-    let labels = labelled(&images, Some(request.split), Side::Both, None)?;
-    let identity = identity(request, task, &config, &labels, place)?;
+    let mut images = request.benchmark.folder(request.root, task.target)?;
+    let mut split = Some(request.split);
+    let mut labels = labelled(&images, split, Side::Both, None)?;
+    let identity = identity(request, task, variant, &config, &labels, place)?;
     let path = record_path(request, task, seed, &identity);
     if let Some(record) = Record::read(&path, &identity)? {
         return Ok(record);
     }
-    let model = source_model(request, task, seed, place, observer)?;
+    let mut model = source_model(request, task, seed, variant.damage, place, observer)?;
+    if let Some(damage) = variant.damage {
+        model = damage.of_model(model)?;
+    }
+    let noise = path.with_extension("noise");
+    if variant.damage == Some(Damage::Noise) {
+        damage::noise(&labels.classes, seed, &noise)?;
+        (images, split) = (noise.clone(), None);
+        labels = labelled(&images, split, Side::Both, None)?;
+    }
     let began = Instant::now();
     let run = path.with_extension("run");
     let adaptation = AdaptRequest {
         images: &images,
-        split: Some(request.split),
+        split,
         model: &model,
         foreign: Foreign::default(),
         out: &run,
@@ -101,8 +113,12 @@ pub fn run(
     };
     record.write(&path, &identity)?;
     // Its scores are what it was for.
-    std::fs::remove_dir_all(&run)
-        .map_err(|source| Error::io("remove the finished run", &run, source))?;
+    for folder in [run, noise] {
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder)
+                .map_err(|source| Error::io("remove the finished run", &folder, source))?;
+        }
+    }
     Ok(record)
 }
 
@@ -118,6 +134,7 @@ const SCORES: u32 = 11;
 fn identity(
     request: &Request,
     task: Task,
+    variant: &Variant,
     config: &AdaptConfig,
     target: &LabelledList,
     place: &Place,
@@ -129,9 +146,10 @@ fn identity(
     let adapt = toml::to_string(config).expect("a configuration is plain data");
     let train = toml::to_string(&request.train).expect("a configuration is plain data");
     let whole = format!(
-        "{SCORES} {}\n{}\n{task}\n{}\n{weights}\n{images}\n{adapt}\n{train}",
+        "{SCORES} {}\n{}\n{task}\n{:?}\n{}\n{weights}\n{images}\n{adapt}\n{train}",
         env!("CARGO_PKG_VERSION"),
         place.name,
+        variant.damage,
         request.split,
     );
     Ok(blake3::hash(whole.as_bytes()).to_hex()[..16].to_string())
@@ -159,6 +177,7 @@ fn source_model(
     request: &Request,
     task: Task,
     seed: u64,
+    damage: Option<Damage>,
     place: &Place,
     observer: &dyn Observer,
 ) -> Result<PathBuf> {
@@ -176,12 +195,18 @@ fn source_model(
         digest(&[&known])
     );
     let identity = &blake3::hash(whole.as_bytes()).to_hex()[..16];
-    let name = format!("{}-{seed}-{identity}.safetensors", task.source);
+    let shuffled = damage == Some(Damage::ShuffledLabels);
+    let of_labels = if shuffled { "-shuffled" } else { "" };
+    let name = format!("{}-{seed}-{identity}{of_labels}.safetensors", task.source);
     let path = request.out.join("models").join(name);
     if !path.is_file() {
+        let list = path.with_extension("txt");
+        if shuffled {
+            damage::shuffled(&known, seed, &list)?;
+        }
         let training = TrainRequest {
-            images: &images,
-            split: Some(request.split),
+            images: if shuffled { &list } else { &images },
+            split: (!shuffled).then_some(request.split),
             classes: None,
             backbone: None,
             stride: None,

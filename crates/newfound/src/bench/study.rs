@@ -2,6 +2,7 @@
 
 use toml::Table;
 
+use super::damage::Damage;
 use crate::config::{AdaptConfig, Problem, Problems, parse_value, resolve};
 
 /// A configuration with a name.
@@ -11,6 +12,8 @@ pub struct Variant {
     pub name: String,
     /// All choices.
     pub config: AdaptConfig,
+    /// What is broken on purpose.
+    pub damage: Option<Damage>,
 }
 
 /// A set of variants.
@@ -18,12 +21,13 @@ pub struct Variant {
 pub struct Study {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What is changed, `key=value` with `;` between several of them, and a name before it where that says more.
+    /// What is changed, `key=value` with `;` between several of them, and a name before it where that says more. `damage` is no choice of the configuration but
+    /// what is [broken](Damage) on purpose.
     variants: &'static [&'static str],
 }
 
 /// All studies.
-const STUDIES: [Study; 14] = [
+const STUDIES: [Study; 15] = [
     // Clustering alone is in every table; then both uncertainties one after the other, and the contrastive loss.
     Study {
         name: "ablation",
@@ -131,6 +135,18 @@ const STUDIES: [Study; 14] = [
             "neighbours=20",
         ],
     },
+    // Not the paper's: whether the verdict tells good from harmful.
+    Study {
+        name: "broken",
+        variants: &[
+            "as it should be: ",
+            "learning rate × 100: learning-rate=1.0",
+            "pixels 0–255: damage=raw-pixels",
+            "mean and deviation forgotten: damage=forgotten-colours",
+            "labels shuffled: damage=shuffled-labels",
+            "target of noise: damage=noise",
+        ],
+    },
 ];
 
 impl Study {
@@ -154,8 +170,15 @@ impl Study {
                     (changes.replace(';', ", "), changes)
                 }
             };
-            let config = changed(base, &changes).expect("the studies' own keys are right");
-            Variant { name, config }
+            let damage = changes.strip_prefix("damage=");
+            let damage = damage.map(|name| Damage::named(name).expect("a damage of ours"));
+            let changes = if damage.is_some() { "" } else { &changes };
+            let config = changed(base, changes).expect("the studies' own keys are right");
+            Variant {
+                name,
+                config,
+                damage,
+            }
         };
         self.variants.iter().map(make).collect()
     }
@@ -191,15 +214,21 @@ mod tests {
         for name in Study::names() {
             let variants = Study::find(name).unwrap().variants(&base, 10);
             for (i, variant) in variants.iter().enumerate() {
-                let same = variants[..i]
-                    .iter()
-                    .any(|other| other.config == variant.config);
+                let same = variants[..i].iter().any(|other| {
+                    (&other.config, other.damage) == (&variant.config, variant.damage)
+                });
                 assert!(!same, "{name}: {} is there twice", variant.name);
             }
-            let differing = variants.iter().filter(|variant| variant.config != base);
+            let differs = |v: &&Variant| v.config != base || v.damage.is_some();
+            let differing = variants.iter().filter(differs);
             assert!(differing.count() + 1 >= variants.len(), "{name}");
         }
         assert!(Study::find("colour").is_none());
+        let broken = Study::find("broken").unwrap().variants(&base, 10);
+        assert_eq!((&broken[0].config, broken[0].damage), (&base, None));
+        let rate = broken[1].config.learning_rate;
+        assert!((rate / base.learning_rate - 100.0).abs() < 1e-9, "{rate}");
+        assert_eq!(broken[4].damage, Some(Damage::ShuffledLabels));
     }
 
     #[test]

@@ -117,7 +117,7 @@ fn tasks_are_run_scored_and_kept() {
     let text = String::from_utf8(run_in(here, &study).stdout).unwrap();
     for name in ["as it should be", "labels shuffled", "target of noise"] {
         assert!(
-            text.contains(&format!("| {name} | harmful (source): ")),
+            text.contains(&format!("| {name} | harmful (source)")),
             "{text}"
         );
     }

@@ -21,7 +21,7 @@ use crate::pseudo_labels::{nearest, neighbour_consensus};
 use crate::random::Stream;
 use crate::run::{Probabilities, Row, take_matrix, write_predictions};
 use crate::settle::{Verdicts, merged_table};
-use crate::supply::{Inference, Outputs, TestViews};
+use crate::supply::{Inference, OneView, Outputs, Shown};
 use crate::uncertainty::{class_separation, neighbour_consensus_uncertainty};
 use crate::weights::{self, Array};
 
@@ -205,8 +205,11 @@ impl Refined {
 ///
 /// The mean of two opinions. One is the classifier's: its probability mass of all private classes, of the image and of its neighbours. The other is that of
 /// the clusterings before the adaptation, the image's own or that of its neighbours. Where the new classes were counted the classifier has learned from both
-/// already.
+/// already. A classifier without private classes has no opinion.
 fn even(probabilities: &[f32], known: usize, votes: &Votes) -> f32 {
+    if probabilities.len() == known {
+        return votes.novelty;
+    }
     let classifier = 0.5 * (mass(probabilities, known) + mass(votes.probabilities, known));
     0.5 * (classifier + votes.novelty)
 }
@@ -263,7 +266,7 @@ const BELIEF: f32 = 0.75;
 /// p · o / (p · o + 1 − p),  o = (share / (1 − share))^0.75
 /// ```
 ///
-/// Without neighbours, the classifier's mass alone. A classifier without private classes says that nothing is new.
+/// Without neighbours, the classifier's mass alone.
 pub fn unknown(probabilities: &[f32], known: usize, votes: Option<&Votes>) -> f32 {
     let Some(votes) = votes else {
         return mass(probabilities, known);
@@ -313,7 +316,8 @@ impl Outcome {
     ) -> Result<Self> {
         let Adaptation { images, device, .. } = *job;
         let own: Vec<usize> = (0..images.len()).collect();
-        let views = TestViews {
+        let views = OneView {
+            shown: Shown::Test,
             images,
             which: &own,
             description: &start.description(job),
@@ -479,7 +483,11 @@ pub(crate) fn conclude(
     let signs = result
         .outcome
         .signs(start, state, &report, united.as_ref(), job.device);
-    let health = signs.judge(start.known);
+    let mut health = signs.judge(start.known);
+    // With too few images to look for new classes, as many clusters as classes that there might be are no start to keep.
+    if health.predictions == Predictions::Clustering && report.estimate.is_none() {
+        health.predictions = Predictions::Source;
+    }
     job.observer.on(&Event::Judged(health.clone()));
     health.write(job.folder)?;
     let as_it_started = |start: Start| {

@@ -60,12 +60,31 @@ pub(crate) fn numbered_views(
     hash: &str,
 ) -> Result<Vec<f32>> {
     let picture = picture(images, image)?;
-    let content = hash.get(..12).and_then(|h| u64::from_str_radix(h, 16).ok());
-    let content = content.expect("a hash in hexadecimal digits");
+    let content = content(hash);
     let views = wanted.iter().zip(1..).flat_map(|(&view, number)| {
         rendered(&picture, &[view], description, seed, [content, number])
     });
     Ok(views.collect())
+}
+
+/// One of the weak views that [`numbered_views`] gives an image where weak views come first.
+fn weak_view(
+    images: &ImageList,
+    image: usize,
+    number: usize,
+    description: &Description,
+    seed: u64,
+    hash: &str,
+) -> Result<Vec<f32>> {
+    let picture = picture(images, image)?;
+    let at = [content(hash), number as u64 + 1];
+    Ok(rendered(&picture, &[WEAK], description, seed, at))
+}
+
+/// What an image's views are drawn by.
+fn content(hash: &str) -> u64 {
+    let digits = hash.get(..12).and_then(|h| u64::from_str_radix(h, 16).ok());
+    digits.expect("a hash in hexadecimal digits")
 }
 
 fn picture(images: &ImageList, image: usize) -> Result<RgbImage> {
@@ -335,20 +354,38 @@ fn in_batches(images: &[usize]) -> Vec<Vec<usize>> {
         .collect()
 }
 
-/// Images whose test views are wanted.
+/// A view that every image has.
 #[derive(Debug, Clone, Copy)]
-pub struct TestViews<'a> {
+pub enum Shown<'a> {
+    /// The test view.
+    Test,
+    /// One of the weak views that are kept of an image, or would be if its first layers were frozen.
+    Weak {
+        /// Which of them.
+        number: usize,
+        /// What they are drawn from.
+        seed: u64,
+        /// The hash of each image's file.
+        hashes: &'a [String],
+    },
+}
+
+/// Images of which one view is wanted.
+#[derive(Debug, Clone, Copy)]
+pub struct OneView<'a> {
     /// The images.
     pub images: &'a ImageList,
     /// Which of them, in order.
     pub which: &'a [usize],
+    /// The view.
+    pub shown: Shown<'a>,
     /// How images are rendered for this model.
     pub description: &'a Description,
     /// Their activations, for a network beyond a frontier.
     pub kept: Option<&'a Activations>,
 }
 
-impl TestViews<'_> {
+impl OneView<'_> {
     /// Hands every batch to `consume`, in order.
     fn for_each(
         &self,
@@ -357,20 +394,32 @@ impl TestViews<'_> {
     ) -> Result<()> {
         let batches = in_batches(self.which);
         if let Some(kept) = self.kept {
+            let view = match self.shown {
+                Shown::Test => cache::View::Test,
+                Shown::Weak { number, .. } => cache::View::Weak(number),
+            };
             return batches.iter().try_for_each(|batch| {
-                let rows: Vec<_> = batch.iter().map(|&i| (i, cache::View::Test)).collect();
+                let rows: Vec<_> = batch.iter().map(|&i| (i, view)).collect();
                 consume(batch, kept.batch(&rows, device))
             });
         }
         let side = self.description.geometry.crop as usize;
-        let make = |&image: &usize| views_of(self.images, image, &[TEST], self.description, [0, 0]);
+        let (images, description) = (self.images, self.description);
+        let make = |&image: &usize| match self.shown {
+            Shown::Test => views_of(images, image, &[TEST], description, [0, 0]),
+            Shown::Weak {
+                number,
+                seed,
+                hashes,
+            } => weak_view(images, image, number, description, seed, &hashes[image]),
+        };
         prefetch(&batches, AHEAD, make, |mut rendered| {
             batches.iter().try_for_each(|batch| {
                 let views = rendered
                     .next()
                     .expect("a batch for every batch asked for")?;
-                let [test] = tensors(&views, side, device);
-                consume(batch, test)
+                let [input] = tensors(&views, side, device);
+                consume(batch, input)
             })
         })
     }
@@ -432,7 +481,7 @@ pub fn for_each_seen(
 pub fn measure_statistics(
     network: &Network,
     parameters: &mut Parameters,
-    views: &TestViews,
+    views: &OneView,
     device: &Device,
     from: Part,
     seed: u64,
@@ -440,7 +489,7 @@ pub fn measure_statistics(
     // Random, because images in the order of their paths are often in the order of their classes.
     let order = Stream::new(seed, "statistics", &[]).permutation(views.which.len());
     let which: Vec<usize> = order.into_iter().map(|i| views.which[i]).collect();
-    let shuffled = TestViews {
+    let shuffled = OneView {
         which: &which,
         ..*views
     };
@@ -463,7 +512,7 @@ pub struct Inference<'a> {
     /// Its parameters.
     pub parameters: &'a Parameters,
     /// The images.
-    pub views: TestViews<'a>,
+    pub views: OneView<'a>,
     /// Where tensors live.
     pub device: &'a Device,
     /// What it is part of.
@@ -577,5 +626,9 @@ mod tests {
             &alone[view * size..][..size]
         });
         assert!(first != second && second != strong);
+        // One by one, too.
+        let one = |number| weak_view(&list(&["b.png"]), 0, number, &description, 0, &hash('b'));
+        assert_eq!(one(0).unwrap(), first);
+        assert_eq!(one(1).unwrap(), second);
     }
 }

@@ -22,7 +22,7 @@ use crate::network::{Engine, Network, Parameters, Pass, Spec};
 use crate::optimiser::{Rates, Sgd, at_rest};
 use crate::random::Stream;
 use crate::run::Checkpoint;
-use crate::supply::{Inference, TestViews, TrainingViews};
+use crate::supply::{Inference, OneView, Shown, TrainingViews};
 use crate::weights::Array;
 
 /// A checkpoint is written at the end of every epoch, and within a longer one after this time.
@@ -388,7 +388,8 @@ fn judge(
     if held.is_empty() {
         return Ok(None);
     }
-    let views = TestViews {
+    let views = OneView {
+        shown: Shown::Test,
         images: &job.source.images,
         which: held,
         description: job.description,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use newfound::bench::{
-    Benchmark, Record, Request, Results, Study, Task, Variant, published, run as run_task,
+    Benchmark, Damage, Record, Request, Results, Study, Task, Variant, published, run as run_task,
 };
 use newfound::config::{AdaptConfig, TrainConfig};
 use newfound::discovery::{Estimate, Kind};
@@ -91,7 +91,7 @@ pub fn run(args: &BenchArgs, terminal: &Terminal) -> Result<()> {
     }
     let text = match &args.study {
         None => table(&all[0].1, &tasks, args.benchmark, split),
-        Some(name) if name == "broken" => verdict_table(&all, &tasks),
+        Some(name) if name == "broken" => verdict_table(&variants, &all, &tasks),
         Some(name) => study_table(name, &all, &tasks),
     };
     terminal.data(&text);
@@ -460,14 +460,20 @@ fn study_table(name: &str, all: &[(String, Results)], tasks: &[Task]) -> String 
 }
 
 /// A line for each set-up: what the runs said of themselves, and what they kept.
-fn verdict_table(all: &[(String, Results)], tasks: &[Task]) -> String {
+fn verdict_table(variants: &[Variant], all: &[(String, Results)], tasks: &[Task]) -> String {
     let heads: Vec<String> = tasks.iter().map(arrow).collect();
     let mut text = format!("\n| set-up | {} |\n", heads.join(" | "));
     text += &format!("|---|{}\n", "---|".repeat(heads.len()));
     for (name, results) in all {
+        // No class is right for an image of noise.
+        let of_noise = |variant: &&Variant| variant.damage == Some(Damage::Noise);
+        let noise = variants
+            .iter()
+            .find(of_noise)
+            .is_some_and(|variant| variant.name == *name);
         let cells = tasks
             .iter()
-            .map(|task| verdicts(results, &task.to_string()));
+            .map(|task| verdicts(results, &task.to_string(), noise));
         let cells: Vec<String> = cells.collect();
         text += &format!("| {name} | {} |\n", cells.join(" | "));
     }
@@ -476,7 +482,7 @@ fn verdict_table(all: &[(String, Results)], tasks: &[Task]) -> String {
 }
 
 /// `harmful (clustering), good: 92.1, 70.2`
-fn verdicts(results: &Results, task: &str) -> String {
+fn verdicts(results: &Results, task: &str, noise: bool) -> String {
     let of_task = results.tasks.iter().filter(|record| record.task == task);
     let said = of_task.filter_map(|record| record.health.as_ref());
     let said = said.map(|health| match health.predictions {
@@ -485,6 +491,9 @@ fn verdicts(results: &Results, task: &str) -> String {
         Predictions::Source => format!("{} (source)", health.verdict.name()),
     });
     let said: Vec<String> = said.collect();
+    if noise {
+        return said.join(", ");
+    }
     let hos = ["adapted", "source_only"].map(|way| shown(results.summary(task, way, "hos")));
     format!("{}: {}", said.join(", "), hos.join(", "))
 }

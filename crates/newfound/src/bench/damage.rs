@@ -38,27 +38,34 @@ impl Damage {
     }
 
     /// Another preparation of images than the model was trained with.
-    fn normalisation(self) -> Option<Normalisation> {
-        let std = match self {
-            Self::RawPixels => [1.0 / 255.0; 3],
-            Self::ForgottenColours => [1.0; 3],
-            Self::ShuffledLabels | Self::Noise => return None,
-        };
-        Some(Normalisation {
-            mean: [0.0; 3],
-            std,
-        })
+    fn normalisation(self, trained: Normalisation) -> Option<Normalisation> {
+        let scaled = |values: [f32; 3]| values.map(|x| x / 255.0);
+        match self {
+            // (255 x − mean) / std
+            Self::RawPixels => Some(Normalisation {
+                mean: scaled(trained.mean),
+                std: scaled(trained.std),
+            }),
+            Self::ForgottenColours => Some(Normalisation {
+                mean: [0.0; 3],
+                std: [1.0; 3],
+            }),
+            Self::ShuffledLabels | Self::Noise => None,
+        }
     }
 
     /// A model that prepares images in another way than it was trained with, where that is what is broken.
     pub(super) fn of_model(self, model: PathBuf) -> Result<PathBuf> {
-        let Some(normalisation) = self.normalisation() else {
+        if matches!(self, Self::ShuffledLabels | Self::Noise) {
             return Ok(model);
-        };
+        }
         let broken = model.with_extension(format!("{self:?}.safetensors"));
         if !broken.is_file() {
             let mut model = Model::read(&model, &Foreign::default())?;
-            model.description.normalisation = normalisation;
+            let description = &mut model.description;
+            if let Some(other) = self.normalisation(description.normalisation) {
+                description.normalisation = other;
+            }
             model.write(&broken)?;
         }
         Ok(broken)

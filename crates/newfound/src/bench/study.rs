@@ -140,7 +140,7 @@ const STUDIES: [Study; 15] = [
         name: "broken",
         variants: &[
             "as it should be: ",
-            "learning rate × 100: learning-rate=1.0",
+            "learning rate × 100: learning-rate=100x",
             "pixels 0–255: damage=raw-pixels",
             "mean and deviation forgotten: damage=forgotten-colours",
             "labels shuffled: damage=shuffled-labels",
@@ -172,8 +172,11 @@ impl Study {
             };
             let damage = changes.strip_prefix("damage=");
             let damage = damage.map(|name| Damage::named(name).expect("a damage of ours"));
-            let changes = if damage.is_some() { "" } else { &changes };
-            let config = changed(base, changes).expect("the studies' own keys are right");
+            let changes = match damage {
+                Some(_) => String::new(),
+                None => changes.replace("100x", &(100.0 * base.learning_rate).to_string()),
+            };
+            let config = changed(base, &changes).expect("the studies' own keys are right");
             Variant {
                 name,
                 config,

@@ -211,7 +211,7 @@ struct Span {
 }
 
 /// So many times as many images as a batch has are written at once, at most.
-const LONGEST: usize = 8;
+const LONGEST: usize = 2;
 
 /// All images from one on, cut so that no span misses more than `batch` of them.
 fn spans(hashes: &[String], from: usize, batch: usize, earlier: &Earlier) -> Vec<Span> {
@@ -360,7 +360,7 @@ mod tests {
         );
         assert_eq!(
             cut(0, 2, &["a", "b", "c", "d", "e", "f", "g"]),
-            [(0, vec![])]
+            [(0, vec![]), (4, vec![])]
         );
         assert_eq!(cut(7, 2, &[]), [(6, vec![6])]);
     }

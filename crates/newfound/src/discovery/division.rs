@@ -12,7 +12,7 @@ use crate::geometry::normalise_rows;
 use crate::network::download;
 use crate::random::Stream;
 
-/// Images that clusters are made of; of more, every n-th one, and the others go to the nearest. Their cosines take 270 MB.
+/// Images that clusters are made of; of more, so many, evenly, and the others go to the nearest. Their cosines take 270 MB.
 const MOST_IMAGES: usize = 8192;
 
 /// Most rounds of a clustering. It ends earlier when no image changes its cluster.
@@ -168,16 +168,14 @@ impl Centroids {
     }
 }
 
-/// Every n-th row, so that there are at most so many.
+/// So many rows at most, evenly.
 pub(super) fn sample(rows: &Tensor<2>, most: usize) -> Tensor<2> {
     let count = rows.dims()[0];
-    let step = count.div_ceil(most);
-    if step < 2 {
+    if count <= most {
         return rows.clone();
     }
-    let chosen: Vec<i64> = (0..count as i64).step_by(step).collect();
-    let length = chosen.len();
-    let chosen = Tensor::from_data(TensorData::new(chosen, [length]), &rows.device());
+    let chosen: Vec<i64> = (0..most).map(|i| (i * count / most) as i64).collect();
+    let chosen = Tensor::from_data(TensorData::new(chosen, [most]), &rows.device());
     rows.clone().select(0, chosen)
 }
 
@@ -238,7 +236,7 @@ mod tests {
         let row = |i: usize| if i < 100 { [1.0, 0.0] } else { [0.0, 1.0] };
         let values: Vec<f32> = (0..count).flat_map(row).collect();
         let rows = upload(values, &device).reshape([count, 2]);
-        assert_eq!(sample(&rows, MOST_IMAGES).dims(), [count.div_ceil(2), 2]);
+        assert_eq!(sample(&rows, MOST_IMAGES).dims(), [MOST_IMAGES, 2]);
         let labels = Cosines::of(&rows).divide(2, 0);
         assert_eq!(labels.len(), count);
         assert!((0..count).all(|i| (labels[i] == labels[0]) == (i < 100)));

@@ -28,6 +28,8 @@ const TEMPERATURE: f64 = 0.01;
 pub(super) struct Layers {
     divisions: Vec<Division>,
     known: usize,
+    /// As many clusters as there were images for.
+    most: usize,
 }
 
 struct Division {
@@ -65,6 +67,7 @@ impl Layers {
                 })
                 .collect(),
             known,
+            most,
         }
     }
 
@@ -81,7 +84,17 @@ impl Layers {
             division(clusters, 1.0, vec![]),
             division(others.max(known + 1), 0.0, labels),
         ];
-        Self { divisions, known }
+        Self {
+            divisions,
+            known,
+            most: usize::MAX,
+        }
+    }
+
+    /// The same if there were images for so many clusters only.
+    #[cfg(test)]
+    pub fn with_most(self, most: usize) -> Self {
+        Self { most, ..self }
     }
 
     /// How many classes there are, known and new: the weighted geometric mean.
@@ -93,14 +106,18 @@ impl Layers {
             .exp()
     }
 
-    /// How many new classes there are if all known ones are here and there is at least one new one.
-    pub fn private(&self) -> f64 {
+    /// How many new classes there are if all known ones are here and there is at least one new one; none where there are too few images to try half as many clusters
+    /// again as there are known classes: what then fits best is what could be tried.
+    pub fn private(&self) -> Option<f64> {
+        if 2 * self.most < 3 * self.known {
+            return None;
+        }
         let (mut sum, mut all) = (0.0, 0.0);
         for (division, weight) in self.beyond() {
             sum += weight * ((division.clusters - self.known) as f64).ln();
             all += weight;
         }
-        if all > 0.0 { (sum / all).exp() } else { 1.0 }
+        Some(if all > 0.0 { (sum / all).exp() } else { 1.0 })
     }
 
     /// New clusters for each known one, in all divisions into more clusters than there are known classes; a cluster is what the mean of its images is.
@@ -312,6 +329,7 @@ mod tests {
                 division(4, 0.2, &[0, 1, 2, 3]),
             ],
             known: 2,
+            most: 8,
         };
         let prototypes = rows(&[[1.0, 0.0], [0.0, 1.0]]);
         let opinion = layers.opinion(&target, &prototypes);
@@ -323,7 +341,7 @@ mod tests {
         }
         assert!((opinion.votes[0] - 1.0).abs() < 1e-12 && (opinion.votes[2] - 0.6).abs() < 1e-12);
         // One more with 0.6, two more with 0.4.
-        assert!((layers.private() - 2f64.powf(0.4)).abs() < 1e-12);
+        assert!((layers.private().unwrap() - 2f64.powf(0.4)).abs() < 1e-12);
         let classes = 2f64.powf(0.5) * 3f64.powf(0.3) * 4f64.powf(0.2);
         assert!((layers.classes() - classes).abs() < 1e-12);
     }

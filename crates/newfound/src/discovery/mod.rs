@@ -25,6 +25,9 @@ mod layers;
 mod presence;
 mod rows;
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
@@ -113,7 +116,7 @@ pub struct Discovery {
 impl Discovery {
     /// What several looks with other draws say together: what depends on the draws is no finding. None of no looks.
     ///
-    /// Of the looks that see the kind of target that most of them see, the mean novelty and the middle count. That there are no known classes must be seen
+    /// Of the looks that see the kind of target that most of them see, the mean novelty, the known class that most of them name and the middle count. That there are no known classes must be seen
     /// in more than three of four looks, and that there are no new ones by more looks than see some: being wrong about that costs all of their images.
     pub fn together(mut looks: Vec<Self>) -> Option<Self> {
         let seen = |kind: Kind| {
@@ -135,13 +138,40 @@ impl Discovery {
             let sum: f32 = looks.iter().map(|look| look.novelty[image]).sum();
             sum / looks.len() as f32
         };
-        let novelty = (0..looks[0].novelty.len()).map(mean).collect();
+        let images = 0..looks[0].novelty.len();
+        let novelty = images.clone().map(mean).collect();
+        let known = images.map(|image| most_named(looks.iter().map(|look| look.known[image])));
+        let known = known.collect();
+        let presence = mean_presence(&looks);
         let mut middle = looks.swap_remove((looks.len() - 1) / 2);
         let estimate = &mut middle.estimate;
         estimate.low = estimate.low.min(fewest);
         estimate.high = estimate.high.max(most);
-        Some(Self { novelty, ..middle })
+        Some(Self {
+            novelty,
+            known,
+            presence,
+            ..middle
+        })
     }
+}
+
+/// The class that is named most often; of equals the first.
+fn most_named(classes: impl Iterator<Item = usize>) -> usize {
+    let mut votes = BTreeMap::new();
+    classes.for_each(|class| *votes.entry(class).or_insert(0) += 1);
+    let most = votes
+        .iter()
+        .max_by_key(|&(&class, &count)| (count, Reverse(class)));
+    *most.expect("at least one look").0
+}
+
+/// By the looks that could tell.
+fn mean_presence(looks: &[Discovery]) -> Option<Vec<f64>> {
+    let told: Vec<&Vec<f64>> = looks.iter().filter_map(|l| l.presence.as_ref()).collect();
+    let classes = 0..told.first()?.len();
+    let mean = |class| told.iter().map(|p| p[class]).sum::<f64>() / told.len() as f64;
+    Some(classes.map(mean).collect())
 }
 
 /// Looks for new classes among images with these features, once for each seed.
@@ -498,7 +528,7 @@ mod tests {
         let see = |kind, novelty: [f32; 2], known: usize| Discovery {
             novelty: novelty.to_vec(),
             known: vec![known; 2],
-            presence: None,
+            presence: Some(vec![known as f64]),
             estimate: Estimate::certain(kind, known),
         };
         let together = |looks: &[&Discovery]| {
@@ -509,11 +539,14 @@ mod tests {
         let both = together(&[&other, &open]);
         assert_eq!(both.novelty, [0.375, 0.875]);
         assert_eq!((&both.known, both.estimate.private), (&vec![1; 2], 1));
+        assert_eq!(both.presence, Some(vec![1.5]));
         // Of three counts the middle one.
         let most = see(Kind::Open, [0.0, 0.5], 9);
         let three = together(&[&most, &open, &other]);
         assert_eq!(three.novelty, [0.25, 0.75]);
         assert_eq!(three.estimate.private, 2);
+        let named = |known: [usize; 5]| most_named(known.into_iter());
+        assert_eq!((named([3, 1, 3, 2, 1]), named([4, 0, 2, 2, 9])), (1, 2));
         assert_eq!((three.estimate.low, three.estimate.high), (1, 9));
         // No known classes: only if nearly all say so.
         let absent = see(Kind::NoKnown, [0.5, 1.0], 3);

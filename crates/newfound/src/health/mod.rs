@@ -120,7 +120,7 @@ fn percent(share: f64) -> String {
 impl Signs {
     /// The limits, set on the development split and on set-ups broken on purpose there; docs/RESULTS.md has both.
     fn readings(&self, known: usize) -> [Reading; 9] {
-        let doubtful = Alignment::alone(known);
+        let doubtful = Alignment::weak(known);
         [
             Reading {
                 of_start: false,

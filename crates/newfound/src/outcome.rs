@@ -9,6 +9,7 @@ use crate::adapt::{Adaptation, array, matrix};
 use crate::algorithm::State;
 use crate::cache::Activations;
 use crate::config::AdaptConfig;
+use crate::discovery::NO_NEW;
 use crate::error::{Error, Result};
 use crate::events::{Event, Observer, Stage};
 use crate::geometry::normalise_rows;
@@ -240,7 +241,12 @@ fn share(probabilities: &Array, known: usize, refined: &Refined) -> f32 {
     let new = rows
         .enumerate()
         .map(|(image, row)| f64::from(even(row, known, &refined.votes(image))));
-    (new.sum::<f64>() / probabilities.shape[0].max(1) as f64) as f32
+    let share = (new.sum::<f64>() / probabilities.shape[0].max(1) as f64) as f32;
+    // Without a new class, there are no more new images than that could be said of.
+    match probabilities.shape[1] == known {
+        true => share.min(NO_NEW as f32),
+        false => share,
+    }
 }
 
 /// One opinion, and another with this share of the say.
@@ -729,6 +735,35 @@ mod tests {
         assert!((found - 0.5).abs() < 1e-6, "{found}");
         let found = share(&table([0.9, 0.1, 1.0, 0.0]), 1, &refined);
         assert!((found - 0.4).abs() < 1e-6, "{found}");
+    }
+
+    #[test]
+    fn without_new_classes_an_image_may_be_new_but_few_are() {
+        let known = [0.3, 0.7];
+        let votes = |novelty: f32, share: f32| Votes {
+            probabilities: &known,
+            u_nc: 0.0,
+            u_cs: 0.0,
+            novelty,
+            share,
+        };
+        // The classifier has no opinion, so that a sure image is not held back by it.
+        assert_eq!(unknown(&known, 2, Some(&votes(0.7, 0.5))), 0.7);
+        assert_eq!(unknown(&known, 2, Some(&votes(1.0, 0.08))), 1.0);
+        let table = Array {
+            shape: vec![2, 2],
+            values: vec![0.3, 0.7, 0.6, 0.4],
+        };
+        let mut refined = Refined {
+            probabilities: table.clone(),
+            u_nc: vec![0.0; 2],
+            u_cs: vec![0.0; 2],
+            novelty: vec![0.2, 0.4],
+            share: 0.5,
+        };
+        assert_eq!(share(&table, 2, &refined), NO_NEW as f32);
+        refined.novelty = vec![0.0, 0.1];
+        assert!((share(&table, 2, &refined) - 0.05).abs() < 1e-6);
     }
 
     #[test]

@@ -68,7 +68,7 @@ const SURELY: f64 = 0.8;
 /// With fewer images surely new than this share, there are no new classes.
 ///
 /// Odd images of known classes look new as well: in a study of 300 targets with or without new classes, this line was wrong about seven.
-const NO_NEW: f64 = 0.08;
+pub(crate) const NO_NEW: f64 = 0.08;
 
 /// Images that stand apart from the others are a new class even if they are fewer.
 ///

@@ -32,6 +32,7 @@ use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
 pub use consensus::Consensus;
+pub(crate) use count::NO_NEW;
 pub use count::{Estimate, Kind};
 pub use evidence::Evidence;
 pub use presence::Alignment;

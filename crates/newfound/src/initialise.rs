@@ -286,12 +286,13 @@ pub(crate) fn initialise(
             .collect();
     }
 
+    let weak = weak_views(job, &network, &parameters, &views)?;
     job.observer.on(&Event::Began {
         stage: Stage::Clustering,
         total: 0,
     });
     let source_head = job.model.head();
-    let looks = looks(job, &network, &parameters, &views, [&features, &body])?;
+    let looks = looks(job, [&features, &body], &weak);
     let stability = looks.as_deref().and_then(health::stability);
     let found = looks.and_then(Discovery::together);
     let grouping = group(job, &features, &source_head, found.as_ref())?;
@@ -341,14 +342,30 @@ fn extracted(
     .outputs_and_body()
 }
 
-/// What there is to discover in each view of the images, the views in turn; none where that are too few.
-fn looks(
+/// What a network says of some weak views of the images: features, and the body's.
+fn weak_views(
     job: &Adaptation,
     network: &Network,
     parameters: &Parameters,
     test: &OneView,
-    [features, body]: [&Array; 2],
-) -> Result<Option<Vec<Discovery>>> {
+) -> Result<Vec<[Array; 2]>> {
+    let files = job.manifest.images.iter();
+    let hashes: Vec<String> = files.map(|file| file.blake3.clone()).collect();
+    let view = |number: usize| {
+        let shown = Shown::Weak {
+            number,
+            seed: job.config.view_seed,
+            hashes: &hashes,
+        };
+        let (outputs, body) = extracted(job, network, parameters, OneView { shown, ..*test })?;
+        Ok([outputs.features, body])
+    };
+    let count = job.config.weak_views.min(WEAK_VIEWS);
+    (0..count).map(view).collect()
+}
+
+/// What there is to discover in each view of the images, the views in turn; none where there are too few images.
+fn looks(job: &Adaptation, test: [&Array; 2], weak: &[[Array; 2]]) -> Option<Vec<Discovery>> {
     let prototypes = job.model.head().prototypes;
     // Far apart, so that runs with seeds next to each other share no look.
     let seeds = |view: u64| {
@@ -356,31 +373,17 @@ fn looks(
         let seeds = looks.map(|look| job.config.seed.wrapping_add(look << 40));
         seeds.collect::<Vec<u64>>()
     };
-    let discovered = |view: u64, features: &Array, body: &Array| {
-        discover(features, body, &prototypes, &seeds(view), job.device)
-    };
-    let Some(first) = discovered(0, features, body) else {
-        return Ok(None);
-    };
-    let mut of_views = vec![first];
-    let hashes: Vec<String> = job
-        .manifest
-        .images
-        .iter()
-        .map(|f| f.blake3.clone())
+    let weak = weak.iter().map(|[features, body]| [features, body]);
+    let of_views: Option<Vec<Vec<Discovery>>> = std::iter::once(test)
+        .chain(weak)
+        .zip(0..)
+        .map(|([features, body], view)| {
+            discover(features, body, &prototypes, &seeds(view), job.device)
+        })
         .collect();
-    for number in 0..job.config.weak_views.min(WEAK_VIEWS) {
-        let shown = Shown::Weak {
-            number,
-            seed: job.config.view_seed,
-            hashes: &hashes,
-        };
-        let view = OneView { shown, ..*test };
-        let (outputs, body) = extracted(job, network, parameters, view)?;
-        of_views.extend(discovered(number as u64 + 1, &outputs.features, &body));
-    }
+    let of_views = of_views?;
     let turn = |look: usize| of_views.iter().map(move |looks| looks[look].clone());
-    Ok(Some((0..LOOKS as usize).flat_map(turn).collect()))
+    Some((0..LOOKS as usize).flat_map(turn).collect())
 }
 
 /// Images that are looked at for [`contrast`].

@@ -184,8 +184,8 @@ fn compute(wanted: &Wanted, earlier: &Earlier, file: &mut File) -> Result<()> {
         advanced(first + rows.len());
         Ok(())
     })?;
-    if random > 0 {
-        let per_batch = (BATCH / random).max(1);
+    if let Some(images_per_batch) = BATCH.checked_div(random) {
+        let per_batch = images_per_batch.max(1);
         let views = [vec![WEAK; plan.weak], vec![STRONG; plan.strong]].concat();
         let rendered = |&image: &usize| {
             let hash = &hashes[image];

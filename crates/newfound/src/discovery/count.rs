@@ -73,8 +73,8 @@ pub(crate) const NO_NEW: f64 = 0.08;
 /// Images that stand apart from the others are a new class even if they are fewer.
 ///
 /// Odd images of known classes are all the odder the fewer they are: there are more between 0.3 and 0.6 than above. Images of a new class beside known ones that the model
-/// fits well are all above, and hardly any is between. Of 15 targets made of Webcam with ten known classes and one or two new ones, where fewer than 8 % of the images are surely new, it is so in 11 (0.6 to 16 times
-/// as many above as between), of closed targets never (0.6 to 0.7 times for Amazon, no image above for the others).
+/// fits well are all above, and hardly any is between. Of twelve targets made of Webcam with ten known classes and one or two new ones, where fewer than 8 % of the images are surely new, it is so in nine; of closed ones
+/// never (0.6 and 0.7 times as many above as between for Amazon, no image above for Webcam).
 fn apart(novelty: &[f64]) -> bool {
     let share = |low: f64, high: f64| {
         let within = novelty.iter().filter(|&&p| p > low && p <= high);

@@ -305,7 +305,7 @@ pub struct BenchArgs {
     /// Some of the tasks, such as a2w,d2w [default: all].
     #[arg(long, value_name = "LIST")]
     pub tasks: Option<String>,
-    /// Its division into known and private classes [default: the paper's].
+    /// Its division into known and private classes; office31-draw1-10-11 is one by lot: draw 1, 10 known classes, 11 private [default: the paper's].
     #[arg(long, value_name = "NAME")]
     pub split: Option<Split>,
     /// Number of seeds, of source training and adaptation, counted up from --seed.

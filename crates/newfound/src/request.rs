@@ -69,7 +69,7 @@ pub fn adapt(request: &AdaptRequest, place: &Place, observer: &dyn Observer) -> 
             blake3: model_hash,
         },
         source: request.images.display().to_string(),
-        split: request.split.map(|split| split.name().to_string()),
+        split: request.split.map(|split| split.name()),
         images: survey
             .good
             .iter()

@@ -124,12 +124,12 @@ pub fn run(args: &BenchArgs, terminal: &Terminal) -> Result<()> {
 }
 
 fn chosen_split(args: &BenchArgs) -> Result<Split> {
-    let fitting = args.benchmark.splits();
+    let named = args.benchmark.splits();
     match args.split {
-        None => Ok(fitting[0]),
-        Some(split) if fitting.contains(&split) => Ok(split),
+        None => Ok(named[0]),
+        Some(split) if args.benchmark.has(split) => Ok(split),
         Some(split) => {
-            let names: Vec<&str> = fitting.iter().map(|split| split.name()).collect();
+            let names: Vec<String> = named.iter().map(|split| split.name()).collect();
             Err(Error::request(
                 format!("{split} is not a split of this benchmark"),
                 format!("it has {}", names.join(", ")),

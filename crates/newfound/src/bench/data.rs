@@ -54,14 +54,19 @@ impl Benchmark {
         }
     }
 
-    /// The splits that fit it; the first is the paper's.
+    /// The splits that fit it and are not by lot; the first is the paper's.
     pub fn splits(self) -> Vec<Split> {
+        let all = Split::ALL.into_iter();
+        all.filter(|&split| self.has(split)).collect()
+    }
+
+    /// Whether a split divides its classes.
+    pub fn has(self, split: Split) -> bool {
         let classes = match self {
             Self::Office31 => 31,
             Self::OfficeHome => 65,
         };
-        let fits = move |split: &Split| split.class_count() == classes;
-        Split::ALL.into_iter().filter(fits).collect()
+        split.class_count() == classes
     }
 
     /// All tasks, in the order of the paper's tables.

@@ -6,10 +6,12 @@
 
 use std::path::{Component, Path, PathBuf};
 
+pub use drawn::Drawn;
 pub use error::ListError;
 pub use labelled::{LabelledList, labelled};
 pub use split::{Side, Split};
 
+mod drawn;
 mod error;
 mod folder;
 mod list_file;

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use super::ListError;
+use super::drawn::Drawn;
 
 /// A benchmark's division of its class folders into known and private (unknown) classes.
 ///
@@ -40,6 +41,8 @@ pub enum Split {
     OfficeHomeNoKnown,
     /// As `office-home`, but only the first ten of its 25 known classes occur in the target.
     OfficeHomeSomeKnown,
+    /// By lot.
+    Drawn(Drawn),
 }
 
 /// Which classes of a split a labelled list holds.
@@ -66,7 +69,7 @@ const SHARED_WITH_CALTECH: [&str; 10] = [
 ];
 
 impl Split {
-    /// All splits; of those of one benchmark, the paper's first.
+    /// All splits that are not by lot; of those of one benchmark, the paper's first.
     pub const ALL: [Self; 13] = [
         Self::Office31Paper,
         Self::Office31Caltech,
@@ -84,8 +87,9 @@ impl Split {
     ];
 
     /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
+    pub fn name(self) -> String {
+        let name = match self {
+            Self::Drawn(drawn) => return drawn.to_string(),
             Self::Office31Paper => "office31-paper",
             Self::Office31Caltech => "office31-caltech",
             Self::Office31Development => "office31-development",
@@ -99,7 +103,8 @@ impl Split {
             Self::OfficeHomeNoPrivate => "office-home-no-private",
             Self::OfficeHomeNoKnown => "office-home-no-known",
             Self::OfficeHomeSomeKnown => "office-home-some-known",
-        }
+        };
+        name.to_string()
     }
 
     /// How many class folders the benchmark has.
@@ -145,6 +150,7 @@ impl Split {
             Self::OfficeHomeNoPrivate => cut(65, 0..25, 65..65),
             Self::OfficeHomeNoKnown => office_home.with_only(0..0),
             Self::OfficeHomeSomeKnown => office_home.with_only(0..10),
+            Self::Drawn(drawn) => drawn.cut(),
         }
     }
 
@@ -158,6 +164,9 @@ impl Split {
                 path,
                 found: classes,
             });
+        }
+        if let Self::Drawn(drawn) = self {
+            return Ok(drawn.shuffled(classes));
         }
         if self == Self::Office31Caltech {
             let shared = SHARED_WITH_CALTECH.map(String::from);
@@ -181,14 +190,14 @@ impl Split {
 }
 
 /// Which classes, in the order of the benchmark.
-struct Cut {
+pub(super) struct Cut {
     /// All of them.
-    classes: usize,
+    pub classes: usize,
     /// Those of the source model.
-    known: Range<usize>,
+    pub known: Range<usize>,
     /// Those of them that occur in the target.
-    here: Range<usize>,
-    private: Range<usize>,
+    pub here: Range<usize>,
+    pub private: Range<usize>,
 }
 
 impl Cut {
@@ -199,7 +208,7 @@ impl Cut {
 
 impl fmt::Display for Split {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(&self.name())
     }
 }
 
@@ -207,12 +216,15 @@ impl FromStr for Split {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
+        if let Some(drawn) = Drawn::parse(name) {
+            return drawn.map(Self::Drawn);
+        }
         Self::ALL
             .into_iter()
             .find(|split| split.name() == name)
             .ok_or_else(|| {
                 let names = Self::ALL.map(Self::name).join(", ");
-                format!("there is no split `{name}` (there are {names})")
+                format!("there is no split `{name}` (there are {names}, and divisions by lot, such as {})", Drawn::SHAPE)
             })
     }
 }
@@ -353,6 +365,66 @@ mod tests {
             let (here, private) = (&OFFICE_31[here], &OFFICE_31[private]);
             assert_eq!(split.private(root.path()).unwrap(), private);
             assert_eq!(split.target(root.path()).unwrap(), [here, private].concat());
+        }
+    }
+
+    #[test]
+    fn a_draw_is_a_function_of_its_number() {
+        let root = folders(OFFICE_31);
+        let drawn = |name: &str| -> Split {
+            let split: Split = name.parse().unwrap();
+            assert_eq!(split.to_string(), name);
+            split
+        };
+        let (one, two) = (drawn("office31-draw1-20-11"), drawn("office31-draw2-20-11"));
+        let known = one.known(root.path()).unwrap();
+        assert!(known != two.known(root.path()).unwrap());
+        let all = one.target(root.path()).unwrap();
+        let mut sorted = all.clone();
+        sorted.sort();
+        assert_eq!(sorted, OFFICE_31);
+        // The same order, cut elsewhere.
+        let fewer = drawn("office31-draw1-10-5-here-3");
+        assert_eq!(fewer.known(root.path()).unwrap(), all[..10]);
+        assert_eq!(fewer.private(root.path()).unwrap(), all[10..15]);
+        let here = fewer.target(root.path()).unwrap();
+        assert_eq!(here, [&all[..3], &all[10..15]].concat());
+        assert!(
+            drawn("office31-draw1-10-0")
+                .private(root.path())
+                .unwrap()
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn draws_that_cannot_be_are_refused_with_what_is_wrong() {
+        let refused = |name: &str| name.parse::<Split>().unwrap_err();
+        for name in [
+            "office31-draw1-20-12",
+            "office31-draw1-0-5",
+            "office-home-draw1-60-6",
+        ] {
+            assert!(
+                refused(name).contains("cannot be drawn from"),
+                "{}",
+                refused(name)
+            );
+        }
+        for name in ["office31-draw1-5-5-here-6", "office31-draw1-5-0-here-0"] {
+            assert!(refused(name).contains("are no target"));
+        }
+        for name in [
+            "office31-draw",
+            "office31-draw1-5",
+            "office31-draw1-5-5-6",
+            "office31-draw1-+5-5",
+        ] {
+            assert!(
+                refused(name).contains("office31-draw1-10-11"),
+                "{}",
+                refused(name)
+            );
         }
     }
 

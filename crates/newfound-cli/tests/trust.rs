@@ -158,3 +158,17 @@ fn what_is_left_out_for_doubt_is_not_said_to_have_no_label() {
         "a share of what is left: {text}"
     );
 }
+
+#[test]
+fn a_model_without_new_classes_does_not_pretend_to_know_what_is_new() {
+    let place = workplace();
+    let here = place.path();
+    let notes = |model: &str| {
+        String::from_utf8(run_in(here, &["predict", "target", "--model", model]).stderr).unwrap()
+    };
+    assert!(notes("model.safetensors").contains("has no new classes"));
+    let mut arguments = adaptation("run");
+    arguments.extend(["--private", "3"]);
+    run_in(here, &arguments);
+    assert!(!notes("run").contains("has no new classes"));
+}

@@ -47,6 +47,9 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<()> {
     if matches!(args.format, Format::Csv) {
         terminal.data("path,label,confidence,unknown,refined_label,u_nc,u_cs\n");
     }
+    if reference.is_none() && description.private == 0 {
+        terminal.say("this model has no new classes, so `unknown` is 0 for every image; only a run of `newfound adapt` can say what is new");
+    }
     let limit = doubt_limit_of(args)?;
     let (mut bad, mut abstained) = (0, 0);
     let consume = |seen: Seen| {

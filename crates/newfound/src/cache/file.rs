@@ -279,8 +279,9 @@ fn map(path: &Path) -> Result<Option<Mmap>> {
     let Ok(file) = fs::File::open(path) else {
         return Ok(None);
     };
-    // SAFETY: the map is only read. Files of the cache are renamed into place when whole and never written to again;
-    // someone who cuts one short while it is in use would end the program, as with any mapped file.
+    // SAFETY: the map is only read. Files of the cache are renamed into place when whole and never cut short; another run that was making the same file
+    // may still write to it, but the same numbers, as the name says what they are made of.
+    // Someone who cuts one short while it is in use would end the program, as with any mapped file.
     let map = unsafe { Mmap::map(&file) };
     map.map(Some)
         .map_err(|source| Error::io("read the cache", path, source))

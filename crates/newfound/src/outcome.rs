@@ -409,6 +409,7 @@ impl Outcome {
         Signs {
             contrast: report.contrast,
             alignment: report.estimate.as_ref().and_then(|found| found.alignment),
+            doubt: report.estimate.as_ref().and_then(|found| found.doubt),
             stability: report.stability,
             arbitrary: report.arbitrary(),
             density: density(&self.probabilities)

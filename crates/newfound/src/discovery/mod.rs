@@ -19,11 +19,13 @@
 mod consensus;
 mod count;
 mod division;
+mod doubt;
 mod evidence;
 mod images;
 mod layers;
 mod presence;
 mod rows;
+mod turned;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -228,11 +230,11 @@ impl Scene {
             body: Rows::of(body).centred().unit(),
         };
         // A single prototype has no centre to be told from.
-        let prototypes = match known {
+        let as_long = match known {
             1 => Rows::of(prototypes),
             _ => Rows::of(prototypes).centred(),
-        }
-        .unit();
+        };
+        let prototypes = as_long.unit();
         let both = matrix(&target.both(), device);
         let neighbourhoods = Neighbourhoods::of(&both);
         let Rows { values, width } = &target.features;
@@ -243,7 +245,7 @@ impl Scene {
             width: *width,
         };
         let images = Images::new(&target.features, &prototypes);
-        let alignment = presence::alignment(&smooth, &prototypes);
+        let alignment = presence::alignment(&centred, &smooth, &as_long);
         let presence = presence::presence(&images.best, alignment);
         Self {
             both: Cosines::of(&both),

@@ -37,6 +37,15 @@ impl Rows {
         self.values.len() / self.width
     }
 
+    /// At most so many rows: of more, every n-th one.
+    pub fn sample(&self, most: usize) -> Self {
+        let step = self.len().div_ceil(most).max(1);
+        Self {
+            values: self.iter().step_by(step).flatten().copied().collect(),
+            width: self.width,
+        }
+    }
+
     /// The sum of the rows of each cluster.
     pub fn sums(&self, labels: &[usize], clusters: usize) -> Self {
         let width = self.width;

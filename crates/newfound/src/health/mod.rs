@@ -43,6 +43,9 @@ pub struct Signs {
     pub contrast: Option<f64>,
     /// In how many comparisons with chance the known classes are nearer to the images: [`Alignment::ahead`].
     pub alignment: Option<f64>,
+    /// How much the model doubts, beside models that know nothing of the images: [`Alignment::doubt`].
+    #[serde(default)]
+    pub doubt: Option<f64>,
     /// Images that two looks with other draws put into the same known class, or both call new: [`stability`].
     pub stability: Option<f64>,
     /// Known classes, of those with images, whose match looks arbitrary.
@@ -146,11 +149,11 @@ impl Signs {
                 },
             },
             Reading {
-                of_start: false,
+                of_start: self.doubt.is_some_and(Alignment::knows_nothing),
                 value: self.alignment,
                 low_is_bad: true,
                 doubtful,
-                harmful: match known < Alignment::ENOUGH {
+                harmful: match known < Alignment::ENOUGH || self.sure() {
                     true => 0.0,
                     false => 0.5 * (0.5 + doubtful),
                 },
@@ -258,6 +261,11 @@ impl Signs {
         ]
     }
 
+    /// Whether the model knows some of the images, however few of its classes are here.
+    fn sure(&self) -> bool {
+        self.doubt.is_some_and(Alignment::sure)
+    }
+
     /// What they add up to, for a model with so many known classes: the worst of them.
     pub fn judge(&self, known: usize) -> Health {
         let mut verdict = Verdict::Good;
@@ -278,7 +286,8 @@ impl Signs {
         }
         // What learns from images that hardly fit its classes learns something else: of 12 targets of drawings with less than this, adaptation lost to its
         // own clustering on 9, and 3.8 HOS on average.
-        let weak = |ahead| known >= Alignment::ENOUGH && ahead < Alignment::present(known);
+        let unsure = known >= Alignment::ENOUGH && !self.sure();
+        let weak = |ahead| unsure && ahead < Alignment::present(known);
         if predictions == Predictions::Adapted && self.alignment.is_some_and(weak) {
             predictions = Predictions::Clustering;
         }
@@ -336,6 +345,7 @@ mod tests {
     const WELL: Signs = Signs {
         contrast: Some(0.8),
         alignment: Some(0.95),
+        doubt: Some(0.3),
         stability: Some(0.95),
         arbitrary: Some(0.0),
         density: Some(1.1),
@@ -371,6 +381,28 @@ mod tests {
         };
         assert_eq!(misfit.judge(4).verdict, Verdict::Doubtful);
         assert_eq!(misfit.judge(5).verdict, Verdict::Harmful);
+    }
+
+    #[test]
+    fn classes_that_fit_badly_do_no_harm_if_the_model_is_sure() {
+        let missing = Signs {
+            alignment: Some(0.6),
+            doubt: Some(0.1),
+            ..WELL
+        };
+        let health = missing.judge(10);
+        assert_eq!(health.verdict, Verdict::Doubtful);
+        assert_eq!(health.predictions, Predictions::Adapted);
+        for (doubt, kept) in [
+            (Some(0.3), Predictions::Clustering),
+            (None, Predictions::Clustering),
+            // What a model that knows nothing of the images led to is no better than itself.
+            (Some(0.97), Predictions::Source),
+        ] {
+            let health = Signs { doubt, ..missing }.judge(10);
+            assert_eq!(health.verdict, Verdict::Harmful);
+            assert_eq!(health.predictions, kept);
+        }
     }
 
     #[test]

@@ -395,9 +395,10 @@ mod tests {
         assert_eq!(health.predictions, Predictions::Adapted);
         for (doubt, kept) in [
             (Some(0.3), Predictions::Clustering),
+            (Some(0.94), Predictions::Clustering),
             (None, Predictions::Clustering),
             // What a model that knows nothing of the images led to is no better than itself.
-            (Some(0.97), Predictions::Source),
+            (Some(0.99), Predictions::Source),
         ] {
             let health = Signs { doubt, ..missing }.judge(10);
             assert_eq!(health.verdict, Verdict::Harmful);

@@ -166,7 +166,7 @@ fn a_model_without_new_classes_does_not_pretend_to_know_what_is_new() {
     let notes = |model: &str| {
         String::from_utf8(run_in(here, &["predict", "target", "--model", model]).stderr).unwrap()
     };
-    assert!(notes("model.safetensors").contains("has no new classes"));
+    assert!(notes("source.safetensors").contains("has no new classes"));
     let mut arguments = adaptation("run");
     arguments.extend(["--private", "3"]);
     run_in(here, &arguments);

@@ -132,7 +132,7 @@ fn chosen_split(args: &BenchArgs) -> Result<Split> {
             let names: Vec<String> = named.iter().map(|split| split.name()).collect();
             Err(Error::request(
                 format!("{split} is not a split of this benchmark"),
-                format!("it has {}", names.join(", ")),
+                format!("it has {}, and divisions by lot", names.join(", ")),
             ))
         }
     }

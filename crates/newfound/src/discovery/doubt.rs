@@ -22,6 +22,9 @@ const LEAST: f64 = 1e-6;
 /// It asks images where the alignment asks classes: a model some of whose classes are missing is as sure of the images of the others as ever. As turned
 /// prototypes are as long as the others, it hardly matters how sure of itself the model was trained to be.
 ///
+/// Features are centred, so that a place that draws all images towards one class is no reason to be sure: a target most of whose images are of one class leaves more doubt.
+/// So do logits near zero and logits so large that every model is sure, both of which leave 1; it takes a bad alignment as well to say that a model knows nothing.
+///
 /// # Shapes
 ///
 /// `features` [N, ·] and `prototypes` [C, ·], centred, in the space of the prototypes
@@ -35,10 +38,11 @@ pub(super) fn doubt(features: &Rows, prototypes: &Rows) -> f64 {
 /// Mean of ln(1 − max p).
 fn logarithms(features: &Rows, prototypes: &Rows) -> f64 {
     let of_image = |feature: &[f64]| {
-        let logits = || prototypes.iter().map(|prototype| dot(feature, prototype));
-        let largest = logits().fold(f64::NEG_INFINITY, f64::max);
+        let logits = prototypes.iter().map(|prototype| dot(feature, prototype));
+        let logits: Vec<f64> = logits.collect();
+        let largest = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         // Of all but the largest.
-        let others = logits().map(|l| (l - largest).exp()).sum::<f64>() - 1.0;
+        let others = logits.iter().map(|l| (l - largest).exp()).sum::<f64>() - 1.0;
         (others / (1.0 + others)).max(LEAST).ln()
     };
     features.iter().map(of_image).sum::<f64>() / features.len().max(1) as f64

@@ -194,7 +194,8 @@ pub fn discover(
 ) -> Option<Vec<Discovery>> {
     let (images, known) = (features.shape[0], prototypes.shape[0]);
     let finite = |array: &Array| array.values.iter().all(|x| x.is_finite());
-    if images / IMAGES_PER_CLUSTER < 2 * known.max(2) || !finite(features) || !finite(body) {
+    let all = [features, body, prototypes];
+    if images / IMAGES_PER_CLUSTER < 2 * known.max(2) || !all.into_iter().all(finite) {
         return None;
     }
     let scene = Scene::of(features, body, prototypes, device);

@@ -23,7 +23,7 @@ pub struct Alignment {
     pub real: f64,
     /// The same for turned prototypes.
     pub by_chance: f64,
-    /// How much the model doubts, beside models that know nothing of the images: [`doubt`](doubt::doubt).
+    /// How much the model doubts, beside models that know nothing of the images: see `doubt.rs`.
     pub doubt: f64,
     /// C.
     pub known: usize,
@@ -108,16 +108,14 @@ impl Alignment {
         self.known >= Self::ENOUGH && weak && !witnessed
     }
 
-    /// How far above the line the known classes are, by the pairs won or, of a model that is sure, by how little it doubts, whichever speaks for them more.
+    /// How far above the line the known classes are, by the pairs won or by how little the model doubts, whichever speaks for them more.
     ///
     /// Pairs are won by classes that are here, images are known by their own class: where half of the known classes are missing and nothing is new, 57 to 78 % of the pairs
-    /// are won, fewer than where none is here, but the model doubts as little as ever.
+    /// are won, as few as where none is here, but the model doubts as little as ever. A model that is not sure soon has no say.
     fn above(&self) -> f64 {
         let by_pairs = self.ahead - Self::present(self.known);
-        match Self::sure(self.doubt) {
-            true => by_pairs.max(0.5 * (Self::SURE - self.doubt)),
-            false => by_pairs,
-        }
+        let short = Self::SURE - self.doubt;
+        by_pairs.max(short * if short > 0.0 { 0.5 } else { 2.0 })
     }
 
     /// Whether the model knows some of the images, however few of its classes are here.

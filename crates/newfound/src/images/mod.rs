@@ -9,6 +9,6 @@ mod survey;
 mod thumbnail;
 
 pub use decode::Reason;
-pub use listing::{ImageList, LabelledList, ListError, Side, Split, labelled, list};
+pub use listing::{Drawn, ImageList, LabelledList, ListError, Side, Split, labelled, list};
 pub use survey::{BadImage, Survey, Surveyed, survey};
 pub use thumbnail::thumbnail;

@@ -24,7 +24,7 @@ const BENCHMARKS: [(&str, usize); 2] = [("office31", 31), ("office-home", 65)];
 
 impl Drawn {
     /// What a name of one looks like.
-    pub(super) const SHAPE: &str = "office31-draw1-10-11: draw 1, 10 known classes, 11 private";
+    pub const SHAPE: &str = "office31-draw1-10-11: draw 1, 10 known classes, 11 private";
 
     /// The division of this name; none if it is not the name of a draw, and what is wrong if it is one that cannot be.
     pub(super) fn parse(name: &str) -> Option<Result<Self, String>> {

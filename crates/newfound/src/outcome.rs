@@ -8,7 +8,7 @@ use burn::tensor::{Device, Tensor};
 use crate::adapt::{Adaptation, array, matrix};
 use crate::algorithm::State;
 use crate::cache::Activations;
-use crate::config::AdaptConfig;
+use crate::config::{AdaptConfig, Private};
 use crate::discovery::NO_NEW;
 use crate::error::{Error, Result};
 use crate::events::{Event, Observer, Stage};
@@ -491,9 +491,8 @@ pub(crate) fn conclude(
         .outcome
         .signs(start, state, &report, united.as_ref(), job.device);
     let mut health = signs.judge(start.known);
-    // With too few images to look for new classes, as many clusters as classes that there might be are no start to keep.
-    if health.predictions == Predictions::Clustering && report.estimate.is_none() {
-        health.predictions = Predictions::Source;
+    if report.estimate.is_none() {
+        health.uncounted(job.config.private == Private::AUTO);
     }
     job.observer.on(&Event::Judged(health.clone()));
     health.write(job.folder)?;

@@ -334,10 +334,8 @@ impl Health {
             _ => self.predictions = Predictions::Source,
         }
         self.verdict = self.verdict.max(Verdict::Doubtful);
-        self.reasons.push(
-            "there are too few images to tell how many new classes there are: known and new images are those of the source model"
-                .to_string(),
-        );
+        self.reasons
+            .push("there are too few images to tell how many new classes there are".to_string());
     }
 
     /// Writes it, whole or not at all.

@@ -111,11 +111,12 @@ impl Alignment {
     /// How far above the line the known classes are, by the pairs won or by how little the model doubts, whichever speaks for them more.
     ///
     /// Pairs are won by classes that are here, images are known by their own class: where half of the known classes are missing and nothing is new, 57 to 78 % of the pairs
-    /// are won, as few as where none is here, but the model doubts as little as ever. A model that is not sure soon has no say.
+    /// are won, as few as where none is here, but the model doubts as little as ever.
     fn above(&self) -> f64 {
         let by_pairs = self.ahead - Self::present(self.known);
-        let short = Self::SURE - self.doubt;
-        by_pairs.max(short * if short > 0.0 { 0.5 } else { 2.0 })
+        let spare = Self::SURE - self.doubt;
+        // Less than a model that is sure may doubt counts for a half; more, for so much that pairs soon decide alone.
+        by_pairs.max(spare * if spare > 0.0 { 0.5 } else { 2.0 })
     }
 
     /// Whether the model knows some of the images, however few of its classes are here.

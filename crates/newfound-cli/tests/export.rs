@@ -28,7 +28,10 @@ fn a_run_is_exported_in_both_forms_and_once() {
     let here = place.path();
     let mut arguments = adaptation("run");
     arguments.extend(["--private", "3"]);
-    run_in(here, &arguments);
+    let told = String::from_utf8(run_in(here, &arguments).stderr).unwrap();
+    // Of so few images the adaptation is not kept, and no classifier has learned all of what is.
+    let others = told.split("another label for ").nth(1).expect("a warning");
+    let others: usize = others.split(' ').next().unwrap().parse().unwrap();
 
     let output = run_in(here, &["export", "run", "--out", "model.safetensors"]);
     let told = String::from_utf8(output.stderr).unwrap();
@@ -42,7 +45,9 @@ fn a_run_is_exported_in_both_forms_and_once() {
     let labels = |rows: &[(String, String, f64, f64)]| -> Vec<String> {
         rows.iter().map(|row| row.1.clone()).collect()
     };
-    assert_eq!(labels(&of_run), labels(&after));
+    let pairs = labels(&of_run).into_iter().zip(labels(&after));
+    assert_eq!(pairs.filter(|(run, file)| run != file).count(), others);
+    assert!((1..10).contains(&others), "{told}");
     assert_eq!(before.len(), 60);
     for (before, after) in before.iter().zip(&after) {
         assert_eq!((&before.0, &before.1), (&after.0, &after.1));

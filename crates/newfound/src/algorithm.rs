@@ -14,7 +14,8 @@ use crate::error::{Error, Result};
 use crate::events::Step;
 use crate::geometry::normalise_rows;
 use crate::losses::{
-    Complementary, contrastive, diversity, negative_learning, negative_learning_of_all, total,
+    Complementary, contrastive, diversity, diversity_of, negative_learning,
+    negative_learning_of_all, total,
 };
 use crate::memory::{Bank, History, Queue, draw_negatives, negatives};
 use crate::network::{Network, Parameters, Part, Pass};
@@ -71,6 +72,8 @@ pub struct Setting<'a> {
     pub network: &'a Network,
     /// The choices.
     pub config: &'a AdaptConfig,
+    /// The shares that classes are expected to have, if not equal ones: [1, K].
+    pub shares: Option<&'a Tensor<2>>,
     /// Where the tensors are.
     pub device: &'a Device,
 }
@@ -130,6 +133,7 @@ pub fn step(
     let Setting {
         network,
         config,
+        shares,
         device,
     } = *setting;
     let TargetBatch {
@@ -219,7 +223,10 @@ pub fn step(
         drawn,
         config.temperature,
     );
-    let spread = diversity(logits);
+    let spread = match shares {
+        None => diversity(logits),
+        Some(shares) => diversity_of(logits, shares.clone().autodiff()),
+    };
     let gammas = [
         config.gamma_classification,
         config.gamma_contrastive,

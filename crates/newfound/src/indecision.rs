@@ -67,11 +67,15 @@ impl Groups {
         (self.decided + self.undecided) / 2.0
     }
 
-    /// From 0 at the mean of the one to 1 at the mean of the other: one half at the threshold.
+    /// One half at the threshold, 1/20 at the mean of the one group and 19/20 at that of the other; of two images the one with the higher entropy is
+    /// always the newer.
     fn novelty(&self, share: f64) -> f64 {
         let apart = self.undecided - self.decided;
         match apart > 0.0 {
-            true => ((share - self.decided) / apart).clamp(0.0, 1.0),
+            true => {
+                let beyond = (share - self.threshold()) / apart;
+                1.0 / (1.0 + (-2.0 * 19f64.ln() * beyond).exp())
+            }
             false => 0.0,
         }
     }
@@ -119,8 +123,9 @@ mod tests {
     #[test]
     fn an_image_on_the_threshold_is_as_likely_new_as_known() {
         let groups = Groups::of(vec![0.0, 0.2, 0.7, 0.9]);
-        let found = [0.0, 0.1, 0.45, 0.625, 0.9].map(|share| groups.novelty(share));
-        let wanted = [0.0, 0.0, 0.5, 0.75, 1.0];
+        let found = [0.1, 0.45, 0.8].map(|share| groups.novelty(share));
+        assert!(groups.novelty(0.0) < found[0] && groups.novelty(0.9) > found[2]);
+        let wanted = [0.05, 0.5, 0.95];
         let close = |(a, b): (f64, f64)| (a - b).abs() < 1e-12;
         assert!(found.into_iter().zip(wanted).all(close), "{found:?}");
     }
@@ -132,7 +137,12 @@ mod tests {
             values,
         };
         let sure = vec![1.0, 0.0, 0.0, 1.0, 0.5, 0.5];
-        assert_eq!(novelty(&table(sure)), [0.0, 0.0, 1.0]);
+        let found = novelty(&table(sure));
+        let wanted = [0.05, 0.05, 0.95];
+        assert!(
+            found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-6),
+            "{found:?}"
+        );
         // A model that is undecided about all alike cannot tell.
         assert_eq!(novelty(&table(vec![0.5; 6])), [0.0; 3]);
     }

@@ -18,7 +18,7 @@ use crate::indecision;
 use crate::network::model::Description;
 use crate::network::{Head, Network, Parameters};
 use crate::run::{RunFolder, read_json, write_json};
-use crate::settle::{scale, with_spare};
+use crate::settle::with_spare;
 use crate::supply::{Inference, OneView, Outputs, Shown, TEST, measure_statistics, views_of};
 use crate::weights::{self, Array};
 
@@ -140,6 +140,30 @@ impl Start {
             head: job.model.head().extended(&self.head),
             ..self.clone()
         }
+    }
+
+    /// The shares of the images that classes are expected to have: equal ones, but for known classes that seem not to be here: K.
+    ///
+    /// ```text
+    /// s_c ∝ min(1, 2 n_c / n̄)²,  n_c: images of class c by their first probabilities, and one;  n̄: the mean of the known classes
+    /// ```
+    ///
+    /// New classes have as many prototypes as it takes: how many images each starts with means nothing.
+    pub fn class_shares(&self) -> Vec<f32> {
+        let classes = self.clustering.shape[1];
+        let mut sizes = vec![1.0; self.known];
+        for row in self.clustering.values.chunks_exact(classes) {
+            sizes.iter_mut().zip(row).for_each(|(size, p)| *size += p);
+        }
+        let mean = sizes.iter().sum::<f32>() / self.known as f32;
+        let mut shares: Vec<f32> = sizes
+            .iter()
+            .map(|size| (2.0 * size / mean).min(1.0).powi(2))
+            .collect();
+        shares.resize(classes, 1.0);
+        let sum: f32 = shares.iter().sum();
+        shares.iter_mut().for_each(|share| *share /= sum);
+        shares
     }
 
     /// The most probable class of each image: its cluster's.
@@ -457,18 +481,20 @@ pub(crate) fn private_mass(probabilities: &Array, known: usize) -> Vec<f32> {
     rows.map(|row| mass(row, known)).collect()
 }
 
-/// Known classes as the source model has them, new ones as the clustering does, in proportion to novelty: [N, C] and [N, K] → [N, K].
+/// The known class that the source model names, and the new one that the clustering does, in proportion to novelty: [N, C] and [N, K] → [N, K]. Between these two novelty
+/// decides, and nothing else: how much the model doubts is in it already. Without new classes, what the source model says.
 fn of_source(source: &Array, clustering: &Array, novelty: &[f32]) -> Array {
     let (known, classes) = (source.shape[1], clustering.shape[1]);
-    let mut values = Vec::with_capacity(clustering.values.len());
-    let rows = source.values.chunks_exact(known);
-    let rows = rows.zip(clustering.values.chunks_exact(classes));
-    for ((source, clustered), &new) in rows.zip(novelty) {
-        let new = if classes > known { new } else { 0.0 };
-        values.extend(source.iter().map(|p| (1.0 - new) * p));
-        let mut private = clustered[known..].to_vec();
-        scale(&mut private, new);
-        values.extend(private);
+    if classes == known {
+        return source.clone();
+    }
+    let mut values = vec![0.0; clustering.values.len()];
+    let opinions = source.values.chunks_exact(known);
+    let opinions = opinions.zip(clustering.values.chunks_exact(classes));
+    let rows = values.chunks_exact_mut(classes).zip(novelty);
+    for ((row, &new), (source, clustered)) in rows.zip(opinions) {
+        row[arg_max(source)] = 1.0 - new;
+        row[known + arg_max(&clustered[known..])] = new;
     }
     Array {
         shape: clustering.shape.clone(),
@@ -588,15 +614,43 @@ mod tests {
             &[0.0, 0.5, 0.5, 0.0, 0.2, 0.2, 0.15, 0.45, 1.0, 0.0, 0.0, 0.0],
         );
         let found = of_source(&source, &clustering, &[0.0, 1.0, 0.5]);
-        let wanted = [
-            0.75, 0.25, 0.0, 0.0, 0.0, 0.0, 0.25, 0.75, 0.0, 0.5, 0.25, 0.25,
-        ];
-        assert_eq!(found.shape, [3, 4]);
-        let close = |(a, b): (&f32, f32)| (a - b).abs() < 1e-6;
-        assert!(found.values.iter().zip(wanted).all(close), "{found:?}");
+        let wanted = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.5, 0.5, 0.0];
+        assert_eq!(found, table(4, &wanted));
         // Without new classes nothing is new, however undecided the model is.
         let closed = of_source(&source, &source, &[0.0, 1.0, 0.5]);
         assert_eq!(closed, source);
+    }
+
+    #[test]
+    fn classes_without_images_are_not_expected() {
+        // Of the known classes one has 19 images, one 9 and one none, which makes 20, 10 and 1 with one each, 31/3 on average; the new ones have 2 and 10.
+        let mut clustering = vec![];
+        for (class, images) in [19, 9, 0, 2, 10].into_iter().enumerate() {
+            let mut row = [0.0; 5];
+            row[class] = 1.0;
+            clustering.extend(row.repeat(images));
+        }
+        let none = || table(1, &[]);
+        let start = Start {
+            features: none(),
+            source: none(),
+            clustering: table(5, &clustering),
+            novelty: none(),
+            statistics: BTreeMap::new(),
+            head: Head {
+                prototypes: none(),
+                bias: vec![],
+            },
+            known: 3,
+        };
+        let rare = (2.0f32 * 3.0 / 31.0).powi(2);
+        let whole = 4.0 + rare;
+        let wanted = [1.0, 1.0, rare, 1.0, 1.0].map(|share| share / whole);
+        let found = start.class_shares();
+        assert!(
+            found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-6),
+            "{found:?}"
+        );
     }
 
     #[test]

@@ -587,7 +587,8 @@ impl Finished {
         })
     }
 
-    /// With one prototype for each new class, fitted to what the classifier, the clusterings and the source model say together: [`settle`](crate::settle).
+    /// With one prototype for each new class, fitted to what the classifier, the clusterings and the source model say together: [`settle`](crate::settle). What is said of the
+    /// images of the run is the fitted classifier's if it was adapted, otherwise what it was fitted to.
     fn settled(
         self,
         job: &Adaptation,
@@ -607,7 +608,8 @@ impl Finished {
             arrays: self.parameters.to_arrays(),
         };
         let verdicts = self.verdicts(&unknown);
-        let head = verdicts.fit(&model.head(), &groups, private, job.device);
+        let wanted = verdicts.targets(&groups, private);
+        let head = verdicts.fit(&model.head(), &groups, &wanted, job.device);
         let Self {
             outcome,
             start,
@@ -624,7 +626,12 @@ impl Finished {
         let network = start.network(job, kept);
         let parameters = Parameters::from_arrays(network.specs().clone(), arrays, job.device);
         let z = matrix(&outcome.features, job.device);
-        let probabilities = array(&softmax(network.logits(&parameters, z), 1));
+        let mut probabilities = array(&softmax(network.logits(&parameters, z), 1));
+        // What is kept is kept to the letter, whatever a classifier of these features can learn of it.
+        if !adapted {
+            warn_of_other_labels(&probabilities, &wanted, job.observer);
+            probabilities = wanted;
+        }
         let prototypes = network.prototypes(&parameters);
         Ok(Self {
             outcome: Outcome::from_outputs(
@@ -644,6 +651,19 @@ impl Finished {
     pub fn write(self, job: &Adaptation, changes: Vec<usize>) -> Result<()> {
         self.outcome
             .write(job, &self.start, &self.parameters, changes)
+    }
+}
+
+/// Says of how many images a model that is written says otherwise than what is kept.
+fn warn_of_other_labels(model: &Array, kept: &Array, observer: &dyn Observer) {
+    let pairs = most_probable(model).into_iter().zip(most_probable(kept));
+    let others = pairs.filter(|(model, kept)| model != kept).count();
+    if others > 0 {
+        let message = format!(
+            "the model that is written could not learn all of what is kept: by itself it has another label for {others} of {} images",
+            kept.shape[0]
+        );
+        observer.on(&Event::Warning { message });
     }
 }
 

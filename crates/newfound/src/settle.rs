@@ -68,7 +68,7 @@ impl Verdicts<'_> {
 
     /// The probabilities of the classes: known ones as all opinions have them, prototypes of one new class together, and known and new ones in proportion
     /// to `unknown`: [N, K].
-    fn targets(&self, groups: &[usize], private: usize) -> Array {
+    pub fn targets(&self, groups: &[usize], private: usize) -> Array {
         let known = self.known;
         let rows = self.probabilities.values.chunks_exact(self.outputs());
         let mut values = Vec::with_capacity(self.unknown.len() * (known + private));
@@ -91,11 +91,11 @@ impl Verdicts<'_> {
         }
     }
 
-    /// A classifier with one prototype for each class that says the same.
-    pub fn fit(&self, head: &Head, groups: &[usize], private: usize, device: &Device) -> Head {
+    /// A classifier with one prototype for each class that says the same as these [targets](Self::targets), as far as features can.
+    pub fn fit(&self, head: &Head, groups: &[usize], targets: &Array, device: &Device) -> Head {
+        let private = targets.shape[1] - self.known;
         let start = united_head(head, self.known, groups, private);
-        let targets = self.targets(groups, private);
-        fit(self.features, &targets, &start, device)
+        fit(self.features, targets, &start, device)
     }
 }
 
@@ -335,7 +335,7 @@ mod tests {
         let groups = verdicts.groups(1);
         assert_eq!(groups, [0, 0]);
         let device = place("cpu").unwrap().device;
-        let fitted = verdicts.fit(&head, &groups, 1, &device);
+        let fitted = verdicts.fit(&head, &groups, &verdicts.targets(&groups, 1), &device);
         assert_eq!(fitted.outputs(), 3);
         let z = matrix(&features, &device);
         let bias = upload(fitted.bias.clone(), &device).reshape([1, 3]);
@@ -369,7 +369,7 @@ mod tests {
         let targets = verdicts.targets(&[0, 1], 2);
         assert!(targets.values.iter().all(|p| (0.0..=0.51).contains(p)));
         let device = place("cpu").unwrap().device;
-        let fitted = verdicts.fit(&head, &[0, 1], 2, &device);
+        let fitted = verdicts.fit(&head, &[0, 1], &targets, &device);
         assert!(fitted.prototypes.values.iter().all(|x| x.is_finite()));
     }
 

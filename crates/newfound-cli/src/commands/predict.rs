@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use newfound::events::{Event, Observer};
+use newfound::health::{Health, Predictions};
 use newfound::images;
 use newfound::network::model::Model;
 use newfound::outcome::{Reference, row};
-use newfound::run::{Manifest, Row, RunFolder, doubt_limit, read_predictions};
+use newfound::run::{Manifest, Probabilities, Row, RunFolder, doubt_limit, read_predictions};
 use newfound::supply::{Seen, for_each_seen};
 use newfound::weights::Array;
 use newfound::{Error, Result, device, request};
@@ -17,15 +18,16 @@ use crate::terminal::Terminal;
 pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<()> {
     let place = device::place(&args.device)?;
     let foreign = args.foreign.to_foreign()?;
-    let (model, reference, run_images) = if args.model.is_dir() {
+    let (model, reference, run_images, kept) = if args.model.is_dir() {
         let folder = RunFolder::finished(&args.model)?;
-        (
-            Model::read(&folder.model(), &foreign)?,
-            Some(Reference::read(&folder.bank())?),
-            run_images(&Manifest::read(&folder.manifest())?),
-        )
+        let model = Model::read(&folder.model(), &foreign)?;
+        let manifest = Manifest::read(&folder.manifest())?;
+        let reference = Reference::read(&folder.bank())?;
+        let kept = kept(&folder, &model, manifest.images.len())?;
+        (model, Some(reference), run_images(&manifest), kept)
     } else {
-        (Model::read(&args.model, &foreign)?, None, HashMap::new())
+        let model = Model::read(&args.model, &foreign)?;
+        (model, None, HashMap::new(), None)
     };
     let width = model.description.architecture.features();
     if let Some(reference) = &reference
@@ -86,8 +88,11 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<()> {
             reference.refine(&outputs.features, &own, prototypes, &place.device)
         });
         for (i, &(image, _)) in seen.good.iter().enumerate() {
-            let of = |array: &Array| array.values[i * classes..][..classes].to_vec();
-            let probabilities = of(&outputs.probabilities);
+            let of = |array: &Array, row: usize| array.values[row * classes..][..classes].to_vec();
+            let probabilities = match &kept {
+                Some(kept) if own[i] < kept.shape[0] => of(kept, own[i]),
+                _ => of(&outputs.probabilities, i),
+            };
             let votes = refined.as_ref().map(|refined| refined.votes(i));
             let mut row = row(
                 list.name(image),
@@ -117,6 +122,19 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<()> {
         terminal.say(&format!("{abstained} images have no label: too doubtful"));
     }
     request::accept_bad(bad, list.len(), args.max_bad)
+}
+
+/// What a run says of its own images where it did not keep the adapted model's predictions: the model that it wrote is fitted to that, and cannot say
+/// all of it.
+fn kept(folder: &RunFolder, model: &Model, images: usize) -> Result<Option<Array>> {
+    let adapted = |health: &Health| health.predictions == Predictions::Adapted;
+    if Health::read(folder)?.is_none_or(|health| adapted(&health)) {
+        return Ok(None);
+    }
+    let (known, classes) = (model.description.known, model.description.classes.len());
+    Ok(Some(
+        Probabilities::of_run(folder, images, known, classes)?.adapted,
+    ))
 }
 
 /// The doubt beyond which an image gets no label: that of the run's own images.

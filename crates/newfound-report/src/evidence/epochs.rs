@@ -17,7 +17,7 @@ pub struct Epoch {
     pub classification: f64,
     /// Its contrastive term.
     pub contrastive: f64,
-    /// Its diversity term; negative, and lower if the classes are used more evenly.
+    /// Its diversity term; negative, and lower if the classes that are expected are used more evenly.
     pub diversity: f64,
     /// Share of the images that were selected for the classification term, 0–1.
     pub selected: f64,
@@ -90,7 +90,7 @@ pub fn curves(runs: &[Course]) -> Markup {
             (chart("Total loss", "The sum of the three terms, weighted. Good: it falls and flattens out.", covering, plain, |e| e.loss))
             (chart("Classification loss", "Learning what an image is not. Good: it falls and stays low.", covering, plain, |e| e.classification))
             (chart("Contrastive loss", "Two views of one image should look alike. Good: it falls slowly.", covering, plain, |e| e.contrastive))
-            (chart("Diversity loss", "Lower means that the classes are used more evenly. Good: no sudden jump.", covering, plain, |e| e.diversity))
+            (chart("Diversity loss", "Lower means that the images spread more evenly over the classes that are expected here. Good: no sudden jump.", covering, plain, |e| e.diversity))
         }
     }
 }

@@ -13,7 +13,7 @@ use snapshot::{Progress, Sums, pack, unpack};
 use crate::algorithm::{self, Position, Setting, State, TargetBatch, steps_per_epoch};
 use crate::atomic;
 use crate::cache::{self, Activations, Plan, Wanted};
-use crate::config::{AdaptConfig, Trained};
+use crate::config::{AdaptConfig, ClassShares, Trained};
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::{Epoch, Event, Observer, Stage};
 use crate::images::ImageList;
@@ -106,6 +106,7 @@ pub fn adapt(job: &Adaptation) -> Result<()> {
         job,
         kept,
         network: &network,
+        shares: shares(job, &start),
         state,
         progress,
         log,
@@ -258,6 +259,18 @@ fn begin(job: &Adaptation, online: Parameters, start: &Start) -> (State, Progres
     (state, Progress::default())
 }
 
+/// The shares that classes are expected to have, if not equal ones.
+fn shares(job: &Adaptation, start: &Start) -> Option<Tensor<2>> {
+    // With one cluster for each known class, all of them have images.
+    let config = job.config;
+    let found = config.class_shares == ClassShares::Found && config.several_clusters();
+    found.then(|| {
+        let shares = start.class_shares();
+        let classes = shares.len();
+        upload(shares, job.device).reshape([1, classes])
+    })
+}
+
 /// An array of rank 2 on a device.
 pub(crate) fn matrix(array: &Array, device: &Device) -> Tensor<2> {
     upload(array.values.clone(), device).reshape([array.shape[0], array.shape[1]])
@@ -320,6 +333,7 @@ struct Loop<'a> {
     job: &'a Adaptation<'a>,
     kept: Option<&'a Activations>,
     network: &'a Network,
+    shares: Option<Tensor<2>>,
     state: State,
     progress: Progress,
     log: EventLog,
@@ -371,6 +385,7 @@ impl Loop<'_> {
         let setting = Setting {
             network: self.network,
             config,
+            shares: self.shares.as_ref(),
             device: job.device,
         };
         let figures = algorithm::step(&mut self.state, batch, at, &setting)?;

@@ -86,6 +86,7 @@ const STUDIES: [Study; 15] = [
             "gamma-diversity=0.0",
             "gamma-diversity=1.0",
             "gamma-diversity=3.0",
+            "class-shares=equal",
         ],
     },
     Study {

@@ -73,6 +73,8 @@ pub struct AdaptConfig {
     pub gamma_contrastive: f64,
     /// γ3.
     pub gamma_diversity: f64,
+    /// The shares of the images that the diversity term expects classes to have.
+    pub class_shares: ClassShares,
     /// m of the momentum model.
     pub ema: Ema,
     /// Batch-norm of the momentum model.
@@ -155,6 +157,16 @@ impl Private {
             Self::Rule(PrivateRule::Auto) => None,
         }
     }
+}
+
+/// What the diversity term expects of the classes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClassShares {
+    /// All alike: the paper.
+    Equal,
+    /// All alike, but for known classes that hardly any image is in at the start, where a known class may own several clusters.
+    Found,
 }
 
 /// Which model's features search the bank.
@@ -266,6 +278,7 @@ impl Default for AdaptConfig {
             gamma_classification: 1.0,
             gamma_contrastive: 1.0,
             gamma_diversity: 1.0,
+            class_shares: ClassShares::Found,
             ema: Ema::AUTO,
             teacher_norm: TeacherNorm::Eval,
             weak_views: 3,
@@ -291,6 +304,7 @@ impl Configuration for AdaptConfig {
                 ("gamma-classification", 1.0.into()),
                 ("gamma-contrastive", 1.0.into()),
                 ("gamma-diversity", 1.0.into()),
+                ("class-shares", "equal".into()),
                 ("private", "same".into()),
                 ("known-clusters", "one".into()),
                 ("train", "all".into()),

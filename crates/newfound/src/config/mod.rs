@@ -4,6 +4,6 @@ mod adapt;
 mod layers;
 mod train;
 
-pub use adapt::{AdaptConfig, Ema, Private, Search, StartNorm, TeacherNorm, Trained};
+pub use adapt::{AdaptConfig, ClassShares, Ema, Private, Search, StartNorm, TeacherNorm, Trained};
 pub use layers::{Configuration, Problem, Problems, parse_value, resolve};
 pub use train::TrainConfig;

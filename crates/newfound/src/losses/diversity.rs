@@ -24,3 +24,20 @@ pub fn diversity(logits: Tensor<2>) -> Tensor<1> {
     let mean = softmax(logits, 1).mean_dim(0); // [1, K]
     (mean.clone() * mean.clamp_min(TINY).log()).sum()
 }
+
+/// The same where classes are not expected to be alike in number.
+///
+/// ```text
+/// L_div = Σ_c p̄_q[c] log (p̄_q[c] / (K s[c])) = KL(p̄_q ‖ s) − log K
+/// ```
+///
+/// − log K when the batch spreads as `shares` do, more otherwise; with equal shares it is [`diversity`].
+///
+/// # Shapes
+///
+/// `logits` [B, K], `shares` [1, K], positive → \[1\]
+pub fn diversity_of(logits: Tensor<2>, shares: Tensor<2>) -> Tensor<1> {
+    let [_, classes] = logits.dims();
+    let mean = softmax(logits.clone(), 1).mean_dim(0); // [1, K]
+    diversity(logits) - (mean * shares.log()).sum() - (classes as f64).ln()
+}

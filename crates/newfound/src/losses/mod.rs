@@ -15,7 +15,7 @@ use burn::tensor::{Bool, Tensor};
 
 pub use contrastive::{Contrast, contrastive};
 pub use cross_entropy::cross_entropy;
-pub use diversity::diversity;
+pub use diversity::{diversity, diversity_of};
 pub use info_nce::info_nce;
 pub use negative_learning::{Complementary, negative_learning, negative_learning_of_all};
 pub use nl_info_nce::{Denominator, nl_info_nce};

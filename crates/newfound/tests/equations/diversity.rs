@@ -1,6 +1,6 @@
 //! L_div, section III-G.
 
-use newfound::losses::diversity;
+use newfound::losses::{diversity, diversity_of};
 use newfound::network::download;
 use proptest::prelude::*;
 
@@ -85,4 +85,54 @@ fn golden() {
         assert!(case.has_gradients(&["logits"]), "{}", case.name);
         case.check_gradient("logits", &logits, &loss.backward());
     }
+}
+
+/// Σ p̄ ln (p̄ / (K s)), as printed.
+fn apart(logits: &Matrix, shares: &Matrix) -> f64 {
+    let mut sum = 0.0;
+    for class in 0..logits.cols {
+        let mean = logits.iter().map(|row| softmax(row)[class]).sum::<f64>() / logits.rows as f64;
+        sum += mean * (mean / (logits.cols as f64 * shares.values[class])).ln();
+    }
+    sum
+}
+
+#[test]
+fn expected_shares_by_hand() {
+    // The mean of (1/4, 3/4) and (3/4, 1/4) is (1/2, 1/2): ½ ln(½ / (2 · ¼)) + ½ ln(½ / (2 · ¾)).
+    let log3 = 3f64.ln();
+    let logits = Matrix::of([[0.0, log3], [log3, 0.0]]);
+    let found = |shares: [f64; 2]| {
+        scalar(&diversity_of(
+            logits.tensor(),
+            Matrix::of([shares]).tensor(),
+        ))
+    };
+    let wanted = 0.5 * (1f64 / 3.0).ln();
+    assert_close("uneven", &[found([0.25, 0.75]) as f32], &[wanted], FORWARD);
+    // As expected: the least there is.
+    assert_close(
+        "even",
+        &[found([0.5, 0.5]) as f32],
+        &[-(2f64.ln())],
+        FORWARD,
+    );
+}
+
+#[test]
+fn expected_shares_twin() {
+    proptest!(generated(64), |(batch in 1..9usize, classes in 2..9usize, seed: u64)| {
+        let mut draw = Draw::new(seed);
+        let logits = draw.normal(batch, classes, 2.0);
+        let mut shares = draw.normal(1, classes, 2.0);
+        shares.values = softmax(&shares.values).into_iter().map(|p| f64::from(p as f32)).collect();
+        let leaf = logits.leaf();
+        let loss = diversity_of(leaf.clone(), shares.tensor().autodiff());
+        assert_close("loss", &[scalar(&loss) as f32], &[apart(&logits, &shares)], FORWARD);
+        let gradient = download(leaf.grad(&loss.backward()).unwrap());
+        assert_close("gradient", &gradient, &slope(&logits, |at| apart(at, &shares)), GRADIENT);
+        let equal = Matrix { rows: 1, cols: classes, values: vec![1.0 / classes as f64; classes] };
+        let found = scalar(&diversity_of(logits.tensor(), equal.tensor()));
+        assert!((found - plain(&logits)).abs() < 1e-5, "{found}");
+    });
 }

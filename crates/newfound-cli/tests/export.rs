@@ -29,13 +29,14 @@ fn a_run_is_exported_in_both_forms_and_once() {
     let mut arguments = adaptation("run");
     arguments.extend(["--private", "3"]);
     let told = String::from_utf8(run_in(here, &arguments).stderr).unwrap();
-    // Of so few images the adaptation is not kept, and no classifier has learned all of what is.
-    let others = told.split("another label for ").nth(1).expect("a warning");
-    let others: usize = others.split(' ').next().unwrap().parse().unwrap();
+    // Of so few images the adaptation is not kept, and no classifier need have learned all of what is.
+    let others = told.split("another label for ").nth(1);
+    let others = others.map_or(0, |text| text.split(' ').next().unwrap().parse().unwrap());
 
     let output = run_in(here, &["export", "run", "--out", "model.safetensors"]);
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(told.contains("3 known and 3 private classes"), "{told}");
+    assert!(told.contains("fitted to those it kept"), "{told}");
     // A file has no neighbours to ask, so `unknown` is compared with that of the run's own model file.
     let (before, after) = (
         predict(here, "run/model.safetensors"),
@@ -47,7 +48,7 @@ fn a_run_is_exported_in_both_forms_and_once() {
     };
     let pairs = labels(&of_run).into_iter().zip(labels(&after));
     assert_eq!(pairs.filter(|(run, file)| run != file).count(), others);
-    assert!((1..10).contains(&others), "{told}");
+    assert!(others < 10, "{others}");
     assert_eq!(before.len(), 60);
     for (before, after) in before.iter().zip(&after) {
         assert_eq!((&before.0, &before.1), (&after.0, &after.1));

@@ -67,8 +67,7 @@ impl Groups {
         (self.decided + self.undecided) / 2.0
     }
 
-    /// One half at the threshold, 1/20 at the mean of the one group and 19/20 at that of the other; of two images the one with the higher entropy is
-    /// always the newer.
+    /// One half at the threshold; at the means as if one image in twenty were of the other group. It goes on rising beyond them, so that entropies rank images.
     fn novelty(&self, share: f64) -> f64 {
         let apart = self.undecided - self.decided;
         match apart > 0.0 {

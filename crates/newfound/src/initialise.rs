@@ -18,7 +18,7 @@ use crate::indecision;
 use crate::network::model::Description;
 use crate::network::{Head, Network, Parameters};
 use crate::run::{RunFolder, read_json, write_json};
-use crate::settle::with_spare;
+use crate::settle::{scale, with_spare};
 use crate::supply::{Inference, OneView, Outputs, Shown, TEST, measure_statistics, views_of};
 use crate::weights::{self, Array};
 
@@ -142,25 +142,27 @@ impl Start {
         }
     }
 
-    /// The shares of the images that classes are expected to have: equal ones, but for known classes that seem not to be here: K.
+    /// The shares of the images that classes are expected to have: equal ones, but for known classes with less than half of the images that a known class
+    /// has on average: K.
     ///
     /// ```text
-    /// s_c ∝ min(1, 2 n_c / n̄)²,  n_c: images of class c by their first probabilities, and one;  n̄: the mean of the known classes
+    /// s_c ∝ max(r, min(1, 4 r²)),  r = n_c / n̄,  n_c: images that start in class c, and one;  n̄: the mean of the known classes
     /// ```
     ///
-    /// New classes have as many prototypes as it takes: how many images each starts with means nothing.
+    /// Never less than was found. New classes have as many prototypes as it takes: how many images each starts with means nothing.
     pub fn class_shares(&self) -> Vec<f32> {
-        let classes = self.clustering.shape[1];
-        let mut sizes = vec![1.0; self.known];
-        for row in self.clustering.values.chunks_exact(classes) {
-            sizes.iter_mut().zip(row).for_each(|(size, p)| *size += p);
-        }
-        let mean = sizes.iter().sum::<f32>() / self.known as f32;
-        let mut shares: Vec<f32> = sizes
-            .iter()
-            .map(|size| (2.0 * size / mean).min(1.0).powi(2))
-            .collect();
-        shares.resize(classes, 1.0);
+        let mut sizes = vec![1.0f32; self.head.outputs()];
+        self.labels()
+            .into_iter()
+            .for_each(|label| sizes[label] += 1.0);
+        let known = &sizes[..self.known];
+        let mean = known.iter().sum::<f32>() / self.known as f32;
+        let expected = |size: &f32| {
+            let found = size / mean;
+            (4.0 * found * found).max(found).min(1.0)
+        };
+        let mut shares: Vec<f32> = known.iter().map(expected).collect();
+        shares.resize(sizes.len(), 1.0);
         let sum: f32 = shares.iter().sum();
         shares.iter_mut().for_each(|share| *share /= sum);
         shares
@@ -481,24 +483,46 @@ pub(crate) fn private_mass(probabilities: &Array, known: usize) -> Vec<f32> {
     rows.map(|row| mass(row, known)).collect()
 }
 
-/// The known class that the source model names, and the new one that the clustering does, in proportion to novelty: [N, C] and [N, K] → [N, K]. Between these two novelty
-/// decides, and nothing else: how much the model doubts is in it already. Without new classes, what the source model says.
+/// Known classes as the source model has them, new ones as the clustering does, in proportion to novelty: [N, C] and [N, K] → [N, K].
+///
+/// Whether an image is new is decided by novelty alone, however many classes its probability is divided among: of the more probable side, one class has as much as the whole
+/// of the other.
 fn of_source(source: &Array, clustering: &Array, novelty: &[f32]) -> Array {
     let (known, classes) = (source.shape[1], clustering.shape[1]);
     if classes == known {
         return source.clone();
     }
-    let mut values = vec![0.0; clustering.values.len()];
-    let opinions = source.values.chunks_exact(known);
-    let opinions = opinions.zip(clustering.values.chunks_exact(classes));
-    let rows = values.chunks_exact_mut(classes).zip(novelty);
-    for ((row, &new), (source, clustered)) in rows.zip(opinions) {
-        row[arg_max(source)] = 1.0 - new;
-        row[known + arg_max(&clustered[known..])] = new;
+    let mut values = Vec::with_capacity(clustering.values.len());
+    let rows = source.values.chunks_exact(known);
+    let rows = rows.zip(clustering.values.chunks_exact(classes));
+    for ((source, clustered), &new) in rows.zip(novelty) {
+        let [mut old, mut private] = [source.to_vec(), clustered[known..].to_vec()];
+        scale(&mut old, 1.0 - new);
+        scale(&mut private, new);
+        match new > 0.5 {
+            true => gather(&mut private, 1.0 - new),
+            false => gather(&mut old, new),
+        }
+        values.extend(old);
+        values.extend(private);
     }
     Array {
         shape: clustering.shape.clone(),
         values,
+    }
+}
+
+/// Makes the largest of the values at least so large, a little more if it can be, at the cost of the others.
+fn gather(values: &mut [f32], least: f32) {
+    let best = arg_max(values);
+    let others: f32 = values.iter().sum::<f32>() - values[best];
+    // So that no rounding makes it smaller than what it is compared with.
+    let missing = (1.001 * least - values[best]).clamp(0.0, others);
+    if missing > 0.0 {
+        let largest = values[best] + missing;
+        let left = 1.0 - missing / others;
+        values.iter_mut().for_each(|value| *value *= left);
+        values[best] = largest;
     }
 }
 
@@ -607,50 +631,68 @@ mod tests {
 
     #[test]
     fn without_the_clustering_known_classes_are_the_source_models() {
-        let source = table(2, &[0.75, 0.25, 0.5, 0.5, 0.0, 1.0]);
-        // The clustering has other ideas of the known classes, and nothing to say about new ones of the last image.
-        let clustering = table(
-            4,
-            &[0.0, 0.5, 0.5, 0.0, 0.2, 0.2, 0.15, 0.45, 1.0, 0.0, 0.0, 0.0],
-        );
-        let found = of_source(&source, &clustering, &[0.0, 1.0, 0.5]);
-        let wanted = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.5, 0.5, 0.0];
-        assert_eq!(found, table(4, &wanted));
+        let source = table(2, &[0.75, 0.25, 0.5, 0.5, 0.0, 1.0, 0.6, 0.4, 0.6, 0.4]);
+        // The clustering has other ideas of the known classes, and nothing to say about new ones of the third image.
+        let undecided = [0.0, 0.0, 0.5, 0.5];
+        let clustering = [
+            [0.0, 0.5, 0.5, 0.0],
+            [0.2, 0.2, 0.15, 0.45],
+            [1.0, 0.0, 0.0, 0.0],
+            undecided,
+            undecided,
+        ];
+        let clustering = table(4, &clustering.concat());
+        let found = of_source(&source, &clustering, &[0.0, 1.0, 0.5, 0.45, 0.55]);
+        // The last two are undecided on both sides: the one is known and the other new all the same.
+        let wanted = [
+            [0.75, 0.25, 0.0, 0.0],
+            [0.0, 0.0, 0.25, 0.75],
+            [0.0, 0.5, 0.25, 0.25],
+            [0.45045, 0.09955, 0.225, 0.225],
+            [0.27, 0.18, 0.45045, 0.09955],
+        ];
+        assert_eq!(found.shape, [5, 4]);
+        let close = |(a, b): (&f32, f32)| (a - b).abs() < 1e-6;
+        let mut pairs = found.values.iter().zip(wanted.concat());
+        assert!(pairs.all(close), "{found:?}");
         // Without new classes nothing is new, however undecided the model is.
-        let closed = of_source(&source, &source, &[0.0, 1.0, 0.5]);
+        let closed = of_source(&source, &source, &[0.0, 1.0, 0.5, 0.45, 0.55]);
         assert_eq!(closed, source);
     }
 
     #[test]
     fn classes_without_images_are_not_expected() {
-        // Of the known classes one has 19 images, one 9 and one none, which makes 20, 10 and 1 with one each, 31/3 on average; the new ones have 2 and 10.
-        let mut clustering = vec![];
-        for (class, images) in [19, 9, 0, 2, 10].into_iter().enumerate() {
-            let mut row = [0.0; 5];
-            row[class] = 1.0;
-            clustering.extend(row.repeat(images));
-        }
-        let none = || table(1, &[]);
-        let start = Start {
-            features: none(),
-            source: none(),
-            clustering: table(5, &clustering),
-            novelty: none(),
-            statistics: BTreeMap::new(),
-            head: Head {
-                prototypes: none(),
-                bias: vec![],
-            },
-            known: 3,
+        let shares = |images: [usize; 5]| {
+            let mut clustering = vec![];
+            for (class, images) in images.into_iter().enumerate() {
+                let mut row = [0.0; 5];
+                row[class] = 1.0;
+                clustering.extend(row.repeat(images));
+            }
+            let none = || table(1, &[]);
+            let start = Start {
+                features: none(),
+                source: none(),
+                clustering: table(5, &clustering),
+                novelty: none(),
+                statistics: BTreeMap::new(),
+                head: Head {
+                    prototypes: table(1, &[0.0; 5]),
+                    bias: vec![0.0; 5],
+                },
+                known: 3,
+            };
+            start.class_shares()
         };
-        let rare = (2.0f32 * 3.0 / 31.0).powi(2);
-        let whole = 4.0 + rare;
-        let wanted = [1.0, 1.0, rare, 1.0, 1.0].map(|share| share / whole);
-        let found = start.class_shares();
-        assert!(
-            found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-6),
-            "{found:?}"
-        );
+        let check = |images: [usize; 5], wanted: [f32; 5]| {
+            let (found, sum) = (shares(images), wanted.iter().sum::<f32>());
+            let mut pairs = found.iter().zip(wanted);
+            assert!(pairs.all(|(a, b)| (a - b / sum).abs() < 1e-6), "{found:?}");
+        };
+        // With one more each 20, 10 and 1, on average 31/3; 22, 4 and 4 of 10. However many images start in new classes.
+        check([19, 9, 0, 2, 10], [1.0, 1.0, 3.0 / 31.0, 1.0, 1.0]);
+        check([21, 3, 3, 0, 90], [1.0, 0.64, 0.64, 1.0, 1.0]);
+        check([7, 7, 7, 0, 0], [1.0; 5]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::geometry::normalise_rows;
 use crate::health::{Health, Predictions, Signs, neighbourhood_density, share_equal};
 use crate::initialise::{ClusteringReport, Start, arg_max, column, mass, private_mass};
 use crate::memory::Bank;
-use crate::network::model::Model;
+use crate::network::model::{Description, Model};
 use crate::network::{Network, Parameters, download};
 use crate::pseudo_labels::{nearest, neighbour_consensus};
 use crate::random::Stream;
@@ -115,6 +115,28 @@ impl Reference {
             novelty: novelty.collect(),
             share: self.share,
         }
+    }
+
+    /// What a model says by itself of all images of the run, given their features: without paths.
+    pub fn rows_of_run(
+        &self,
+        network: &Network,
+        parameters: &Parameters,
+        description: &Description,
+        features: &Array,
+        device: &Device,
+    ) -> Vec<Row> {
+        let logits = network.logits(parameters, matrix(features, device));
+        let probabilities = array(&softmax(logits, 1));
+        let own: Vec<usize> = (0..features.shape[0]).collect();
+        let refined = self.refine(features, &own, network.prototypes(parameters), device);
+        let rows = probabilities.values.chunks_exact(description.classes.len());
+        let row = |(image, p): (usize, &[f32])| {
+            let votes = refined.votes(image);
+            let known = description.known;
+            row(String::new(), &description.classes, known, p, Some(&votes))
+        };
+        rows.enumerate().map(row).collect()
     }
 
     fn write(&self, path: &std::path::Path) -> Result<()> {

@@ -53,6 +53,15 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<()> {
         terminal.say("this model has no new classes, so `unknown` is 0 for every image; only a run of `newfound adapt` can say what is new");
     }
     let limit = doubt_limit_of(args)?;
+    // The written model is not as sure as what is kept: its doubt is compared with its own.
+    let foreign_limit = match (&kept, &reference) {
+        (Some(kept), Some(reference)) if args.abstain > 0.0 => {
+            let (features, device) = (&kept.features, &place.device);
+            let rows = reference.rows_of_run(&network, &parameters, description, features, device);
+            doubt_limit(&rows, args.abstain)
+        }
+        _ => limit,
+    };
     let (mut bad, mut abstained) = (0, 0);
     let consume = |seen: Seen| {
         if terminal.stop_requested() {
@@ -88,10 +97,10 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<()> {
             reference.refine(&outputs.features, &own, prototypes, &place.device)
         });
         for (i, &(image, _)) in seen.good.iter().enumerate() {
-            let of = |array: &Array, row: usize| array.values[row * classes..][..classes].to_vec();
-            let probabilities = match &kept {
-                Some(kept) if own[i] < kept.shape[0] => of(kept, own[i]),
-                _ => of(&outputs.probabilities, i),
+            let of = |array: &Array, at: usize| array.values[at * classes..][..classes].to_vec();
+            let (probabilities, limit) = match &kept {
+                Some(kept) if own[i] < kept.adapted.shape[0] => (of(&kept.adapted, own[i]), limit),
+                _ => (of(&outputs.probabilities, i), foreign_limit),
             };
             let votes = refined.as_ref().map(|refined| refined.votes(i));
             let mut row = row(
@@ -124,17 +133,15 @@ pub fn run(args: &PredictArgs, terminal: &Terminal) -> Result<()> {
     request::accept_bad(bad, list.len(), args.max_bad)
 }
 
-/// What a run says of its own images where it did not keep the adapted model's predictions: the model that it wrote is fitted to that, and cannot say
-/// all of it.
-fn kept(folder: &RunFolder, model: &Model, images: usize) -> Result<Option<Array>> {
+/// What a run says of its own images where it did not keep the adapted model's predictions: the model that it wrote is fitted to that, and has other labels
+/// for some of them.
+fn kept(folder: &RunFolder, model: &Model, images: usize) -> Result<Option<Probabilities>> {
     let adapted = |health: &Health| health.predictions == Predictions::Adapted;
     if Health::read(folder)?.is_none_or(|health| adapted(&health)) {
         return Ok(None);
     }
     let (known, classes) = (model.description.known, model.description.classes.len());
-    Ok(Some(
-        Probabilities::of_run(folder, images, known, classes)?.adapted,
-    ))
+    Probabilities::of_run(folder, images, known, classes).map(Some)
 }
 
 /// The doubt beyond which an image gets no label: that of the run's own images.

@@ -17,7 +17,7 @@ use crate::config::{AdaptConfig, ClassShares, Trained};
 use crate::error::{Error, ErrorKind, Result};
 use crate::events::{Epoch, Event, Observer, Stage};
 use crate::images::ImageList;
-use crate::initialise::{Start, initialise};
+use crate::initialise::{ClusteringReport, Start, initialise};
 use crate::memory::{Bank, History, Queue};
 use crate::network::model::{Description, Model};
 use crate::network::{Engine, Network, Parameters, download, release_memory, upload};
@@ -106,7 +106,7 @@ pub fn adapt(job: &Adaptation) -> Result<()> {
         job,
         kept,
         network: &network,
-        shares: shares(job, &start),
+        shares: shares(job, &start)?,
         state,
         progress,
         log,
@@ -260,15 +260,17 @@ fn begin(job: &Adaptation, online: Parameters, start: &Start) -> (State, Progres
 }
 
 /// The shares that classes are expected to have, if not equal ones.
-fn shares(job: &Adaptation, start: &Start) -> Option<Tensor<2>> {
-    // With one cluster for each known class, all of them have images.
+fn shares(job: &Adaptation, start: &Start) -> Result<Option<Tensor<2>>> {
     let config = job.config;
-    let found = config.class_shares == ClassShares::Found && config.several_clusters();
-    found.then(|| {
+    // With one cluster for each known class, as also where there were too few images to tell, all of them have images.
+    let several =
+        config.several_clusters() && ClusteringReport::read(job.folder)?.estimate.is_some();
+    let found = several && config.class_shares == ClassShares::Found;
+    Ok(found.then(|| {
         let shares = start.class_shares();
         let classes = shares.len();
         upload(shares, job.device).reshape([1, classes])
-    })
+    }))
 }
 
 /// An array of rank 2 on a device.

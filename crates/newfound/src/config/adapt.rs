@@ -74,6 +74,9 @@ pub struct AdaptConfig {
     /// γ3.
     pub gamma_diversity: f64,
     /// The shares of the images that the diversity term expects classes to have.
+    ///
+    /// Runs that did not say expected all alike.
+    #[serde(default = "ClassShares::equal")]
     pub class_shares: ClassShares,
     /// m of the momentum model.
     pub ema: Ema,
@@ -167,6 +170,12 @@ pub enum ClassShares {
     Equal,
     /// All alike, but for known classes that hardly any image is in at the start, where a known class may own several clusters.
     Found,
+}
+
+impl ClassShares {
+    fn equal() -> Self {
+        Self::Equal
+    }
 }
 
 /// Which model's features search the bank.

@@ -38,6 +38,7 @@ pub fn diversity(logits: Tensor<2>) -> Tensor<1> {
 /// `logits` [B, K], `shares` [1, K], positive → \[1\]
 pub fn diversity_of(logits: Tensor<2>, shares: Tensor<2>) -> Tensor<1> {
     let [_, classes] = logits.dims();
-    let mean = softmax(logits.clone(), 1).mean_dim(0); // [1, K]
-    diversity(logits) - (mean * shares.log()).sum() - (classes as f64).ln()
+    let mean = softmax(logits, 1).mean_dim(0); // [1, K]
+    let ratio = mean.clone().clamp_min(TINY).log() - shares.log() - (classes as f64).ln();
+    (mean * ratio).sum()
 }

@@ -120,6 +120,22 @@ fn expected_shares_by_hand() {
 }
 
 #[test]
+fn expected_shares_limits() {
+    // All in one class that is expected, and in one that hardly is: far, but a number, and so is its gradient.
+    let logits = Matrix::of([[1e4, 0.0], [1e4, 0.0]]);
+    for (shares, wanted) in [
+        ([1.0, 1e-11], -(2f64.ln())),
+        ([1e-11, 1.0], 1e11f64.ln() - 2f64.ln()),
+    ] {
+        let leaf = logits.leaf();
+        let loss = diversity_of(leaf.clone(), Matrix::of([shares]).tensor().autodiff());
+        assert_close("collapsed", &[scalar(&loss) as f32], &[wanted], FORWARD);
+        let gradient = download(leaf.grad(&loss.backward()).unwrap());
+        assert!(gradient.iter().all(|x| x.is_finite()), "{gradient:?}");
+    }
+}
+
+#[test]
 fn expected_shares_twin() {
     proptest!(generated(64), |(batch in 1..9usize, classes in 2..9usize, seed: u64)| {
         let mut draw = Draw::new(seed);
@@ -133,6 +149,6 @@ fn expected_shares_twin() {
         assert_close("gradient", &gradient, &slope(&logits, |at| apart(at, &shares)), GRADIENT);
         let equal = Matrix { rows: 1, cols: classes, values: vec![1.0 / classes as f64; classes] };
         let found = scalar(&diversity_of(logits.tensor(), equal.tensor()));
-        assert!((found - plain(&logits)).abs() < 1e-5, "{found}");
+        assert_close("equal shares", &[found as f32], &[plain(&logits)], FORWARD);
     });
 }

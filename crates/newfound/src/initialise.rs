@@ -517,7 +517,7 @@ fn gather(values: &mut [f32], least: f32) {
     let best = arg_max(values);
     let others: f32 = values.iter().sum::<f32>() - values[best];
     // So that no rounding makes it smaller than what it is compared with.
-    let missing = (1.001 * least - values[best]).clamp(0.0, others);
+    let missing = (1.001 * least - values[best]).max(0.0).min(others);
     if missing > 0.0 {
         let largest = values[best] + missing;
         let left = 1.0 - missing / others;
